@@ -148,7 +148,21 @@ def _by_last_name(
     return make_refnode(app.builder, node["refdoc"], page, place, shown, node["reftarget"])
 
 
+def _without_overloads(app: Sphinx) -> None:
+    """Show one signature of what has many for type checkers alone: docs/how_to/types.md says what they know."""
+    for module in (
+        "cartesius.programs.correlating",
+        "cartesius.core.engine_core",
+        "cartesius.engines.engine",
+        "cartesius.language.reactives",
+    ):
+        analyzer = ModuleAnalyzer.for_module(module)
+        analyzer.analyze()
+        analyzer.overloads.clear()
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("builder-inited", _without_overloads)
     app.add_directive("names", Names)
     app.connect("autodoc-process-signature", _signature_of)
     app.connect("missing-reference", _by_last_name)

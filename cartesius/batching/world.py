@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cartesius.batching.deadlines import Deadlines
+from cartesius.data.calendars import Calendar
 from cartesius.data.events import EARLIEST
 from cartesius.data.journals import Journal
 from cartesius.errors import InvalidArgument
@@ -58,6 +59,7 @@ class World:
         self.is_lenient = is_lenient  # whether a rule that raises is undecided
         self.is_reference = is_reference  # whether every clause runs on coroutines, needed or not
         self.unit = unit
+        self.calendar = Calendar(unit)
         self.clock: Time = EARLIEST
         self.events = 0  # how many have been pushed
         self.latest: Time = EARLIEST  # the latest end of those
@@ -109,7 +111,7 @@ class World:
         self.touched.clear()
         self.failure = None
         counts = self.number, self.steps, self.candidates, self.deadlines.number, self.events
-        return *counts, self.clock, self.latest, self.ended, len(self.late), self.fates.copy()
+        return *counts, self.clock, self.latest, self.ended, self.calendar.is_dated, len(self.late), self.fates.copy()
 
     def roll_back(self, before: tuple[Any, ...]) -> None:
         """Undo a push."""
@@ -118,7 +120,7 @@ class World:
         self.deadlines.soon.clear()
         self.deadlines.present = None
         self.number, self.steps, self.candidates, self.deadlines.number, self.events, *rest = before
-        self.clock, self.latest, self.ended, late, self.fates[:] = rest
+        self.clock, self.latest, self.ended, self.calendar.is_dated, late, self.fates[:] = rest
         del self.late[late:]
 
     def finish(self) -> None:

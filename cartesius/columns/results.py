@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cartesius.data.calendars import Calendar
+
 
 ArrowTable: TypeAlias = pa.Table
 """What `Engine.push_many` returns."""
@@ -73,6 +75,18 @@ def as_table(flows: Sequence[tuple[str, Flow]], *, has_tables: bool) -> pa.Table
         columns |= {"key": key.to_arrow(), "deleted": pa.array(deleted, mask=~is_table)}
         fields += [key.field("key"), pa.field("deleted", pa.bool_())]
     return pa.Table.from_arrays(list(columns.values()), schema=pa.schema(fields))
+
+
+def dated(table: pa.Table, calendar: Calendar) -> pa.Table:
+    """Return results with their times as datetimes, if the engine was given such; infinite times are no datetimes."""
+    if not calendar.is_dated:
+        return table
+    for name in ("start", "end"):
+        place = table.column_names.index(name)
+        if pa.types.is_integer(table.column(place).type):
+            times = pa.array(map(calendar.time, table.column(place).to_pylist()), pa.timestamp("us", "UTC"))
+            table = table.set_column(place, name, times)
+    return table
 
 
 def _weights(flow: Flow) -> NDArray[np.int8]:

@@ -16,7 +16,7 @@ import weakref
 from datetime import timedelta
 from functools import partial
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, overload
 
 from cartesius.batching.world import World
 from cartesius.core.direct_pushes import DirectPushes
@@ -41,11 +41,19 @@ from cartesius.results.recorded_calls import Call
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from typing_extensions import TypeVar as WithDefault
+
     from cartesius.core.direct_pushes import Direct
-    from cartesius.data.events import Time
+    from cartesius.data.events import Delete, Time, Update
     from cartesius.language.lenience import OnError
     from cartesius.programs.doors import At, Tier
 
+    Result = WithDefault("Result", default=Any)
+else:
+    Result = TypeVar("Result")
+
+Carried = TypeVar("Carried")
+Row = TypeVar("Row")
 MICROSECOND = timedelta(microseconds=1)
 
 
@@ -85,7 +93,7 @@ class Columns(Protocol):
         ...
 
 
-class EngineCore:
+class EngineCore(Generic[Result]):
     """What an engine is made of, and how a call runs."""
 
     watch: ClassVar[Callable[[EngineCore], object] | None] = None
@@ -184,16 +192,24 @@ class EngineCore:
         """What can be pushed into, by name."""
         return self._program.inputs
 
+    @overload
+    def push(self, reactive: Reactive[Any, Carried], value: Carried, at: At = None) -> list[Event[Result]]: ...
+
+    @overload
+    def push(self, reactive: Reactive[Row, Update[Row] | Delete], value: Row, at: At = None) -> list[Event[Result]]: ...
+
     def push(self, reactive: Reactive, value: Any, at: At = None) -> list[Event]:
         """Push an event; return what the outputs emit because of it.
 
         Args:
             reactive: An input of the engine.
             value: The payload. On a table an `Update` or a `Delete`, or a bare row if the reactive declares its key.
-            at: When, in time units, or an interval (start, end); by default one after the latest time seen.
+            at: When, in time units or as an aware `datetime`, or an interval (start, end) of such; by default one unit
+                after the latest time seen. An engine takes ints or datetimes, not both, and shows times as they came.
 
         Raises:
-            InvalidArgument: An unknown or ended input, a wrong time, or no change of a table.
+            InvalidArgument: An unknown or ended input, a wrong time (a datetime without a zone, or of no whole unit),
+                or no change of a table.
             NotStorable: In a durable engine, a value that no snapshot can hold.
             WrongThread: Called by another thread than the one that built the engine.
             EngineBroken: An earlier call was interrupted while it changed the state; every call says so then.
@@ -216,7 +232,8 @@ class EngineCore:
         left_by, failed_by = self._steps.given_up.taken()
         self._check_own_thread("push")
         self._check_goes_on(reactive, "push")
-        start, end = checked_times(at, self._latest, self._world.clock)
+        units, dated = self._units(at, "push")
+        start, end = checked_times(units, self._latest, self._world.clock)
         value = checked_value(reactive, value)
         if self._durable:
             check_storable(reactive, value)
@@ -225,7 +242,8 @@ class EngineCore:
             if self._compiled is not None:
                 emitted = self._compiled.push(self, reactive, value, start, end)
                 if emitted is not None:
-                    return emitted
+                    self._world.calendar.is_dated = self._world.calendar.is_dated if dated is None else dated
+                    return self._world.calendar.shown(emitted)
             self._settle()
             self._pushes.learn(reactive)
             emitted = self._do(lambda: self._take(reactive, value, at))
@@ -234,6 +252,28 @@ class EngineCore:
         except BaseException as error:
             self._interrupted(error, emitted)
             raise
+
+    def _units(self, at: At, call: str) -> tuple[Any, bool | None]:
+        """Return a time in time units, and whether it was given by datetimes (None: it was not given)."""
+        world = self._world
+        # Without times each event takes one unit; functions of inputs, which are told no datetimes, may have had more.
+        return world.calendar.units(at, call, has_ints=world.latest > world.events)
+
+    def _functions(self) -> Direct:
+        """Return what pushes directly now; of an engine that was given datetimes, by them."""
+        ready = self._pushes.ready(self._is_watched, self._latest)
+        calendar = self._world.calendar
+        if not calendar.is_dated:
+            return ready
+
+        def by_datetimes(function: Callable[[Any, Any], list[Event] | None]) -> Callable[[Any, Any], Any]:
+            def push(value: Any, at: Any) -> list[Event] | None:
+                emitted = function(value, calendar.units(at, "push")[0])
+                return emitted and calendar.shown(emitted)
+
+            return push
+
+        return {reactive: by_datetimes(function) for reactive, function in ready.items()}
 
     def _settle(self) -> None:
         """Bring the objects up to date, if columns own the state."""
@@ -265,11 +305,12 @@ class EngineCore:
             out = self._steps.atomically(work if self._has_begun else lambda: self._begin() + work())
             self._prefixes.settle(succeeded=True)
             self._has_begun = self._is_touched = True
+            out = self._world.calendar.shown(out)
             self._journal.is_open = False
             for listener in list(self._listeners):
                 listener(out)
             self._outlets.tell(out)
-            self._direct = self._pushes.ready(self._is_watched, self._latest)
+            self._direct = self._functions()
             return out
         except BaseException as error:
             self._interrupted(error, out)
@@ -292,7 +333,10 @@ class EngineCore:
 
     def _take(self, reactive: Reactive, value: Any, at: At) -> list[Event]:
         name = self._program.names[reactive]
-        start, end = checked_times(at, self._latest, self._world.clock)
+        units, dated = self._units(at, "push")
+        start, end = checked_times(units, self._latest, self._world.clock)
+        if dated is not None:
+            self._world.calendar.is_dated = dated
         event = Event(value, start, end, 1, name, (name, self._events + 1))
         try:
             self._events += 1
@@ -313,12 +357,12 @@ class EngineCore:
             error.add_note(f"while pushing {shortened(repr(value))} at {start}..{end} into {name!r} ({slots})")
             raise
 
-    def pull(self) -> list[Event]:
+    def pull(self) -> list[Event[Result]]:
         """Eat what the inputs have already (see `Reactive.of`), in slot order; return what is emitted by it."""
         self._check_thread("pull")
         return self._do(list)
 
-    def end(self, reactive: Reactive) -> list[Event]:
+    def end(self, reactive: Reactive) -> list[Event[Result]]:
         """Declare that an input has ended: nothing comes on it any more."""
         self._check_thread("end")
         name = check_input(self._program.names, reactive, "end")

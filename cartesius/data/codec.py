@@ -154,13 +154,16 @@ def _pack_object(value: Any, kind: type) -> Any:
         return ["E", registered_name(kind), value.name]
     if isinstance(value, tuple):
         return ["N", registered_name(kind), *map(pack, value)]
-    return ["O", registered_name(kind), *(pack(getattr(value, name)) for name in _field_names(kind))]
+    return ["O", registered_name(kind), *(pack(getattr(value, name)) for name in field_names(kind))]
 
 
-def _field_names(kind: Any) -> list[str]:
+def field_names(kind: Any) -> list[str]:
+    """Return the names of the fields of an attrs class, a dataclass or a named tuple; none of another type."""
     if attrs.has(kind):
         return [field.name for field in attrs.fields(kind)]
-    return [field.name for field in dataclasses.fields(kind)]
+    if dataclasses.is_dataclass(kind):
+        return [field.name for field in dataclasses.fields(kind)]
+    return list(getattr(kind, "_fields", ()))
 
 
 def _pack_zone(zone: Any) -> Any:
@@ -222,7 +225,7 @@ def registered(name: str) -> Any:
 def _object(name: str, *values: Any) -> Any:
     kind = registered(name)
     made = object.__new__(kind)
-    names = _field_names(kind)
+    names = field_names(kind)
     if len(names) != len(values):
         message = (
             f"restore: the snapshot has {len(values)} fields for {name}, which has {len(names)}; its definition changed"

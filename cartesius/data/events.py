@@ -9,14 +9,30 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 8; SEMANTICS 1.9 and 1.10.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias
 
 import attrs
 
 from cartesius.data.codec import storable
 from cartesius.errors import InvalidArgument
 
+if (
+    TYPE_CHECKING
+):  # a default is for type checkers alone: at run time it would need typing_extensions before Python 3.13
+    from typing_extensions import TypeVar
+
+    Payload = TypeVar("Payload", default=Any)
+    Row = TypeVar("Row", default=Any)
+else:
+    from typing import TypeVar
+
+    Payload = TypeVar("Payload")
+    Row = TypeVar("Row")
+
 Time: TypeAlias = int | float
+Shown: TypeAlias = (
+    Any  # an int, or a datetime if its engine was given such: a union would have to be told apart each time
+)
 EARLIEST: Final = float("-inf")
 LATEST: Final = float("inf")
 
@@ -37,7 +53,7 @@ class EventDraft:
 
 @storable
 @attrs.define(frozen=True, slots=True)
-class Event(EventDraft):
+class Event(EventDraft, Generic[Payload]):
     """Something that happened: a value, when, and on which output.
 
     >>> Event("tide", 3, 5)
@@ -45,15 +61,15 @@ class Event(EventDraft):
 
     Args:
         value: The payload; of a table, an `Update` or a `Delete`.
-        start: First instant of the occurrence, in time units.
-        end: Last instant of the occurrence, in time units.
+        start: First instant of the occurrence, in time units; or a `datetime`, if the engine was given such.
+        end: Last instant of the occurrence, likewise.
         weight: 1, or -1 for an event that takes an earlier one back.
         reactive: The name of the output that it belongs to.
     """
 
-    value: Any
-    start: Time
-    end: Time
+    value: Payload
+    start: Shown
+    end: Shown
     weight: int = 1
     reactive: str = ""
     identity: Any = attrs.field(default=None, eq=False, repr=False)
@@ -68,7 +84,7 @@ class Event(EventDraft):
 
 @storable
 @attrs.define(frozen=True, slots=True)
-class Update:
+class Update(Generic[Row]):
     """The row of ``key`` is now ``value``.
 
     >>> Update("EVA", 9.5).key
@@ -76,7 +92,7 @@ class Update:
     """
 
     key: Any
-    value: Any
+    value: Row
 
 
 @storable

@@ -15,6 +15,8 @@ TIMES = """
         start = end = latest + 1
     elif type(at) is int:
         start = end = at
+    elif is_dated(at):
+        return None  # the engine turns datetimes into ints, once it has been given one
     else:
         start, end = checked_times(at, latest, clock)
     if end > latest:

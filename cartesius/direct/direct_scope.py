@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cartesius.data.calendars import is_dated
 from cartesius.data.entries import ABSENT, LIVE, Entry
 from cartesius.data.events import Event, EventDraft, Interval
 from cartesius.data.queues import Queue
@@ -25,7 +26,8 @@ def there(key: Any) -> Any:
 
 
 STREAM_SCOPE: dict[str, Any] = {
-    "plain": PLAIN, "wrap": wrap, "checked_times": checked_times, "there": there, "hashable": hashable,
+    "plain": PLAIN, "wrap": wrap, "checked_times": checked_times, "is_dated": is_dated, "there": there,
+    "hashable": hashable,
     "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft,
     "LeftToClauses": LeftToClauses, "new": object.__new__, "Record": Record, "Interval": Interval, "Queue": Queue,
 }  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
+from cartesius.data.calendars import is_dated
 from cartesius.data.entries import LIVE, Entry
 from cartesius.data.events import Delete, Event, EventDraft, Update
 from cartesius.data.null_values import is_null
@@ -35,7 +36,7 @@ def listed(found: Any) -> list[Entry]:
 
 
 TABLE_SCOPE: dict[str, Any] = {
-    "checked_times": checked_times, "plain": PLAIN, "wrap": wrap, "hashable": hashable,
+    "checked_times": checked_times, "is_dated": is_dated, "plain": PLAIN, "wrap": wrap, "hashable": hashable,
     "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft, "Update": Update, "Delete": Delete,
     "new": object.__new__, "is_unchanged": is_unchanged, "nothing": object(),
     "is_exact": is_exact, "is_null": is_null, "listed": listed, "number_of": attrgetter("number"),

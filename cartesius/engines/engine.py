@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
-from cartesius.core.engine_core import MICROSECOND, EngineCore
+from cartesius.core.engine_core import MICROSECOND, EngineCore, Result
 from cartesius.core.outlets import add_output, remove_output
 from cartesius.core.pulling import listen
 from cartesius.data.codec import decode, encode
@@ -39,7 +39,8 @@ from cartesius.results.recorded_calls import Call
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-    from datetime import timedelta
+    from datetime import datetime, timedelta
+    from typing import TypedDict, Unpack
 
     from cartesius.batching.world import Failure
     from cartesius.columns.results import ArrowTable
@@ -51,8 +52,30 @@ if TYPE_CHECKING:
     from cartesius.programs.measures import Stats
     from cartesius.results.provenance import Provenance
 
+    class Options(TypedDict, total=False):
+        """The options of an engine."""
 
-class Engine(EngineCore):
+        pulled: Iterable[Reactive]
+        unit: timedelta
+        lateness: int | timedelta | None
+        durable: bool
+        trace: bool
+        tier: Tier | None
+        on_error: OnError
+
+    class SavedOptions(Options, total=False):
+        """Those, and the layout of a saved engine."""
+
+        _layout: Mapping[str, Any]
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+Row = TypeVar("Row")
+
+
+class Engine(EngineCore[Result]):
     """Runs correlations in one process.
 
     >>> from cartesius import Engine, Reactive
@@ -67,7 +90,8 @@ class Engine(EngineCore):
     Args:
         *outputs: The reactives whose events are wanted; the inputs are found from them.
         pulled: Tables that are only asked for, by `query`, `lookup` or `versions`, and emit nothing: views.
-        unit: What one unit of time means, for durations given as `timedelta`; by default a microsecond.
+        unit: What one unit of time means, for durations given as `timedelta`, and for times given as `datetime`, which
+            count from the Unix epoch; by default a microsecond.
         lateness: How far the clock stays behind the latest end seen, in time units or as `timedelta`; None: it moves by
             `advance` alone.
         durable: Whether a value that no snapshot can hold is refused already when it is pushed.
@@ -81,6 +105,27 @@ class Engine(EngineCore):
         InvalidArgument: No output, something else than a reactive (or than a table, in ``pulled``), two inputs of one
             name, a negative lateness, no such tier, or ``on_error="unknown"`` with an output made of no pack of rules.
     """
+
+    if TYPE_CHECKING:  # what its events carry follows from its outputs, if those are up to three
+
+        @overload
+        def __init__(self: Engine[A], output: Reactive[Any, A], /, **options: Unpack[Options]) -> None: ...
+        @overload
+        def __init__(
+            self: Engine[A | B], one: Reactive[Any, A], two: Reactive[Any, B], /, **options: Unpack[Options]
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: Engine[A | B | C],
+            one: Reactive[Any, A],
+            two: Reactive[Any, B],
+            three: Reactive[Any, C],
+            /,
+            **options: Unpack[Options],
+        ) -> None: ...
+        @overload
+        def __init__(self: Engine[Any], *outputs: Reactive, **options: Unpack[SavedOptions]) -> None: ...
+        def __init__(self, *outputs: Any, **options: Any) -> None: ...
 
     def __repr__(self) -> str:
         """Show outputs, inputs and clock."""
@@ -100,7 +145,7 @@ class Engine(EngineCore):
 
     # -- the program ---------------------------------------------------------------------------------------------------
 
-    def add(self, output: Reactive, *, pulled: bool = False) -> list[Event]:
+    def add(self, output: Reactive[Any, A], *, pulled: bool = False) -> list[Event[A]]:
         """Compute one more output from now on; return what it has already: the rows of a table, as updates.
 
         What the engine computes already is found, with its state: a correlation that is the same pattern is shared. A
@@ -130,7 +175,7 @@ class Engine(EngineCore):
         self._check_thread("add")
         emitted = None
         try:
-            emitted = add_output(self, output, is_pulled=pulled)
+            emitted = self._world.calendar.shown(add_output(self, output, is_pulled=pulled))
             self._journal.is_open = False
             return emitted
         except BaseException as error:
@@ -156,7 +201,7 @@ class Engine(EngineCore):
         self._check_thread("remove")
         remove_output(self, output)
 
-    def subscribe(self, output: Reactive, function: Callable[[list[Event]], object]) -> Subscription:
+    def subscribe(self, output: Reactive[Any, A], function: Callable[[list[Event[A]]], object]) -> Subscription:
         """Call ``function`` after each call that makes ``output`` emit, with the list of its events.
 
         It is called once the call is done, and may use the engine itself: what that emits is told after. If it fails,
@@ -240,7 +285,8 @@ class Engine(EngineCore):
 
         Args:
             batch: For each input, or its name, its columns: an Arrow table or record batch, or a mapping from names to
-                arrays. ``at``, or ``start`` and ``end``: the times, in time units, by default as in `push`;
+                arrays. ``at``, or ``start`` and ``end``: the times, in time units or as timestamps with a time
+                zone (then results have such, in UTC), by default as in `push`;
                 ``order``: the arrival order, distinct ints, needed of several inputs, one alone comes row by row; of
                 tables ``key``, unless the reactive declares a field, and ``deleted``. The others are the payload: a
                 record of the columns, or, if it is the one column ``value``, that.
@@ -261,7 +307,7 @@ class Engine(EngineCore):
 
         return push_many(self, batch)
 
-    def events(self, sources: Mapping[Reactive, AsyncIterable[Any]] | None = None) -> AsyncIterator[Event]:
+    def events(self, sources: Mapping[Reactive, AsyncIterable[Any]] | None = None) -> AsyncIterator[Event[Result]]:
         """Iterate, under asyncio, over what the outputs emit from now on: ``async for event in engine.events(…)``.
 
         It eats the async iterables of the inputs as their items come, each ending its input when it ends, and shows
@@ -289,26 +335,33 @@ class Engine(EngineCore):
         self._direct = {}
         return listen(self, {**given, **(sources or {})}, self._listeners)
 
-    def advance(self, time: int) -> list[Event]:
+    def advance(self, time: int | datetime) -> list[Event[Result]]:
         """Promise that no event with an end before ``time`` comes any more; return what is decided by that.
 
-        The clock never goes back: an earlier ``time`` changes nothing.
+        The clock never goes back: an earlier ``time`` changes nothing. It is an int of time units, or a datetime where
+        events come with such.
         """
         self._check_own_thread("advance")
-        if isinstance(time, bool) or not isinstance(time, int):
-            message = f"advance: expected a time, an int of time units, but got {time!r} (type={type(time).__name__})"
+        units, dated = self._units(time, "advance")
+        if isinstance(units, bool) or not isinstance(units, int):
+            message = (
+                "advance: expected a time, an int of time units or a datetime with a zone, but got"
+                f" {time!r} (type={type(time).__name__})"
+            )
             raise InvalidArgument(message)
-        if self._compiled is not None and not self._is_watched() and self._compiled.advance(time):
+        if self._compiled is not None and not self._is_watched() and self._compiled.advance(units):
+            self._world.calendar.is_dated = dated
             return []
         self._settle()
 
         def advance() -> list[Event]:
-            self._record(Call("advance", time=time))
-            return self._steps.move_clock(time)
+            self._record(Call("advance", time=units))
+            self._world.calendar.is_dated = dated
+            return self._steps.move_clock(units)
 
         return self._do(advance)
 
-    def close(self) -> list[Event]:
+    def close(self) -> list[Event[Result]]:
         """End all inputs and move the clock past everything; return what is decided by that."""
         self._check_thread("close")
 
@@ -320,22 +373,23 @@ class Engine(EngineCore):
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
-    def query(self, table: Reactive, at: Time | None = None) -> dict[Any, Any]:
+    def query(self, table: Reactive[Row, Any], at: Time | datetime | None = None) -> dict[Any, Row]:
         """Return the rows of a table, an output or an input of the program: {key: value}.
 
         Of an input, a row that all who are bound to it have set aside, as its key for them is null, is not among them.
 
         Args:
             table: The table.
-            at: Of a table that keeps versions: the rows that hold at this time, in time units; of one in windows: those
-                of the windows that contain it and are not freed. By default the newest, of all windows.
+            at: Of a table that keeps versions: the rows that hold at this time, an int or a datetime as events' are; of
+                one in windows: those of the windows that contain it and are not freed. By default the newest, of all
+                windows.
 
         Raises:
             InvalidArgument: No table, no versions, or a time whose versions are forgotten.
         """
-        return self._table(table, "query").rows(at)
+        return self._table(table, "query").rows(self._units_asked(at, "query"))
 
-    def lookup(self, table: Reactive, key: Any, default: Any = None, *, at: Time | None = None) -> Any:
+    def lookup(self, table: Reactive, key: Any, default: Any = None, *, at: Time | datetime | None = None) -> Any:
         """Return the row of one key, or ``default``: what `query` has, without making all rows.
 
         >>> from cartesius import Engine, Reactive
@@ -351,9 +405,9 @@ class Engine(EngineCore):
         Raises:
             InvalidArgument: As for `query`.
         """
-        return next(iter(self._table(table, "lookup").row(key, at)), default)
+        return next(iter(self._table(table, "lookup").row(key, self._units_asked(at, "lookup"))), default)
 
-    def versions(self, table: Reactive) -> dict[Time, dict[Any, Any]]:
+    def versions(self, table: Reactive[Row, Any]) -> dict[Any, dict[Any, Row]]:
         """Return the rows of a table that keeps versions at each time at which they change: {time: {key: value}}.
 
         >>> from cartesius import Engine, Reactive, Update
@@ -373,7 +427,12 @@ class Engine(EngineCore):
         Source:
             Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, section 2.
         """
-        return self._table(table, "versions").history()
+        history = self._table(table, "versions").history()
+        return {self._world.calendar.time(time): rows for time, rows in history.items()}
+
+    def _units_asked(self, at: Any, call: str) -> Any:
+        """Return a time that is asked for in time units; infinite ones are so in both languages."""
+        return at if isinstance(at, float) else self._units(at, call)[0]
 
     def _table(self, table: Reactive, call: str) -> Table:
         if self._steps.is_running:
@@ -383,23 +442,23 @@ class Engine(EngineCore):
         return Table(self._program, table, call)
 
     @property
-    def clock(self) -> Time:
-        """The engine's clock, in time units: no event with an earlier end is used any more."""
-        return self._world.clock
+    def clock(self) -> Any:
+        """The engine's clock: no event with an earlier end is used any more. An int, a datetime, or infinite."""
+        return self._world.calendar.time(self._world.clock)
 
     @property
-    def next_deadline(self) -> int | None:
+    def next_deadline(self) -> Any:
         """The earliest clock at which something is due, or None."""
         self._check_own_thread("next_deadline")
         if self._compiled is not None and (known := self._compiled.next_deadline()) is not None:
-            return known[0]
+            return self._world.calendar.time(known[0])
         self._settle()
-        return self._world.deadlines.next(self._world.clock)
+        return self._world.calendar.time(self._world.deadlines.next(self._world.clock))
 
     @property
     def pushed(self) -> list[Event]:
         """The events pushed so far, in order; kept only with ``trace=True``."""
-        return list(self._recorded("pushed").events)
+        return self._world.calendar.shown(list(self._recorded("pushed").events))
 
     def why(self, event: Event) -> str:
         """Explain an event as a short tree: which events made it, which handlers saw them, and what became of it.
@@ -424,7 +483,8 @@ class Engine(EngineCore):
         Raises:
             InvalidArgument: The engine does not know it, or was built without ``trace=True``.
         """
-        return self._recorded("why").why(self._program.as_recorded(event), self._whereabouts)
+        known = self._world.calendar.taken(self._program.as_recorded(event))
+        return self._recorded("why").why(known, self._whereabouts)
 
     def show(self, *, port: int = 0, browse: bool = True) -> None:
         """Show on a page, in the browser, what the engine was told so far and did, step by step.
@@ -462,7 +522,7 @@ class Engine(EngineCore):
     @property
     def late(self) -> list[tuple[Event, str, str]]:
         """The events that came too late or were set aside: (event, reactive or slot, reason), in order of arrival."""
-        return list(self._world.late)
+        return self._late_as_shown(self._world.late)
 
     def take_late(self) -> list[tuple[Event, str, str]]:
         """Return what `late` has, and forget it: where many events are late, that is what bounds it."""
@@ -470,10 +530,14 @@ class Engine(EngineCore):
         late = self._world.late
         try:
             self._world.late = []
-            return late
+            return self._late_as_shown(late)
         except BaseException:
             self._world.late = late
             raise
+
+    def _late_as_shown(self, late: list[tuple[Event, str, str]]) -> list[tuple[Event, str, str]]:
+        shown = self._world.calendar.shown([event for event, _, _ in late])
+        return [(event, *rest) for event, (_, *rest) in zip(shown, late, strict=True)]  # type: ignore[misc]  # two texts
 
     def take_failure(self) -> Failure | None:
         """Return where the last call that raised was at work, and forget it; None: it was refused before it began.
@@ -511,6 +575,14 @@ class Engine(EngineCore):
         self._check_thread("snapshot")
         return encode({"program": self._fingerprint(), **save_engine(self)})
 
+    @overload
+    @classmethod
+    def restore(cls, blob: bytes, output: Reactive[Any, A], /, **options: Unpack[Options]) -> Engine[A]: ...
+
+    @overload
+    @classmethod
+    def restore(cls, blob: bytes, *outputs: Reactive, **options: Unpack[Options]) -> Engine: ...
+
     @classmethod
     def restore(
         cls,
@@ -542,7 +614,7 @@ class Engine(EngineCore):
             SnapshotMismatch: The bytes are damaged, or belong to another program.
         """
         state = checked_state(decode(blob))
-        engine = loading(
+        engine: Engine = loading(
             lambda: cls(
                 *outputs,
                 pulled=pulled,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cartesius.engines.engine import Engine
 
@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from cartesius.data.events import Event
     from cartesius.language.reactives import Reactive
 
+Carried = TypeVar("Carried")
 
-def run(output: Reactive, trace: Iterable[tuple[Any, ...]] = (), *, close: bool = False, **options: Any) -> list[Event]:
+
+def run(
+    output: Reactive[Any, Carried], trace: Iterable[tuple[Any, ...]] = (), *, close: bool = False, **options: Any
+) -> list[Event[Carried]]:
     """Run a trace of (reactive, value) or (reactive, value, at) through a fresh engine; return all that it emits.
 
     >>> from cartesius import Reactive, run

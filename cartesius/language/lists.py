@@ -12,25 +12,24 @@ from __future__ import annotations
 
 from datetime import timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, final
 
 import attrs
 
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Every, Expression, KeyOf, Part, equality, replace, slots_of
 from cartesius.expressions.tracing import Symbol, of_every, traceable
-from cartesius.language.reactives import ListBinding, Reactive, check_reactive
+from cartesius.language.reactives import ListBinding, Payload, Reactive, check_reactive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-Payload = TypeVar("Payload")
 CONTIGUITIES = ("relaxed", "strict")
 
 
 @final
 @attrs.frozen
-class Repeated(ListBinding):
+class Repeated(ListBinding[Payload]):
     """A binding of lists of ``n`` events; see `repeated`."""
 
     source: Reactive
@@ -39,7 +38,7 @@ class Repeated(ListBinding):
 
 @final
 @attrs.frozen
-class OneOrMore(ListBinding):
+class OneOrMore(ListBinding[Payload]):
     """A binding of runs; see `one_or_more`."""
 
     source: Reactive
@@ -48,7 +47,7 @@ class OneOrMore(ListBinding):
     within: int | timedelta | None
 
 
-def repeated(source: Reactive, n: int) -> Repeated:
+def repeated(source: Reactive[Payload], n: int) -> Repeated[list[Payload]]:
     """Bind a variable of `correlate` to lists of ``n`` different events of ``source``, in order of arrival.
 
     Every choice of n events is a candidate, as if the variable were n, bound to one memory: restrictions that name it
@@ -87,12 +86,12 @@ def repeated(source: Reactive, n: int) -> Repeated:
 
 
 def one_or_more(
-    source: Reactive,
+    source: Reactive[Payload],
     *,
-    where: Callable[[list[Any]], Any] | None = None,
+    where: Callable[[list[Payload]], Any] | None = None,
     contiguity: str = "relaxed",
     within: int | timedelta | None = None,
-) -> OneOrMore:
+) -> OneOrMore[list[Payload]]:
     """Bind a variable of `correlate` to maximal runs of events of ``source``: Kleene plus.
 
     An event extends every open run that it extends validly, and takes the place of the shorter run: beside

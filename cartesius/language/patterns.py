@@ -3,6 +3,8 @@
 ``where`` and ``yields`` are traced once, so that equalities become indexes; what does not trace runs as written. A body
 must be pure: it may run for a combination more than once.
 
+This module is over 300 lines because what is refused of a pattern, and how it is shown, stand where its parts do.
+
 Source: ICFP 2018, doi:10.1145/3236762, Figures 1, 2 and 11.
 """
 
@@ -15,10 +17,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from cartesius.data.codec import field_names
 from cartesius.data.value_texts import shown
 from cartesius.drawing.html_tables import panel, table
 from cartesius.errors import InvalidArgument, NotStorable, near
-from cartesius.expressions.expressions import Expression, WindowOf, conjuncts, evaluator, show
+from cartesius.expressions.expressions import (
+    Expression,
+    Field,
+    Part,
+    WindowOf,
+    children,
+    conjuncts,
+    evaluator,
+    show,
+)
 from cartesius.expressions.nulls import all_hold
 from cartesius.expressions.tracing import parameters_of, symbol_for, trace
 from cartesius.language.absent_slots import AbsentSlots
@@ -111,7 +123,26 @@ class Pattern:
         if found.expression is None:
             self.untraced.append(f"{call} runs as written: {found.reason}")
             return body
+        self._check_fields(found.expression, call)
         return found.expression
+
+    def _check_fields(self, expression: Expression, call: str) -> None:
+        """Refuse a field that the declared type of a payload does not have, before any event comes."""
+        for part in children(expression):
+            self._check_fields(part, call)
+        if not (isinstance(expression, Field) and isinstance(expression.target, Part)):
+            return
+        slot, name = expression.target.slot, expression.name
+        kind = None if slot in self.lists else self.slots[slot].type
+        known = () if kind is None or hasattr(kind, "__getattr__") else field_names(kind)
+        if not known or name in known or hasattr(kind, name):
+            return
+        message = (
+            f"correlate: expected {call} to ask {slot!r} for a field of {getattr(kind, '__name__', kind)}"
+            f" ({', '.join(known)}) but it asks for {name!r}"
+            + (near(name, known) or "; declare it there, or give the reactive another type=")
+        )
+        raise InvalidArgument(message)
 
     def _parameters(self, body: Callable[..., Any], call: str) -> list[tuple[str, Expression]]:
         names = parameters_of(body)

@@ -7,14 +7,29 @@ from __future__ import annotations
 
 import enum
 from collections.abc import AsyncIterable, Iterable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, final, overload
 
 from cartesius.data.codec import storable
 from cartesius.errors import InvalidArgument
 from cartesius.language.orders import Order, checked_order
 
-if TYPE_CHECKING:
+if (
+    TYPE_CHECKING
+):  # defaults are for type checkers alone: at run time they would need typing_extensions before Python 3.13
+    from typing_extensions import TypeVar
+
+    from cartesius.data.events import Delete, Update
     from cartesius.language.patterns import Pattern
+
+    Payload = TypeVar("Payload", default=Any)
+    Carried = TypeVar("Carried", default=Payload)
+    Kind = TypeVar("Kind")
+else:
+    from typing import TypeVar
+
+    Payload = TypeVar("Payload")
+    Carried = TypeVar("Carried")
 
 Items: TypeAlias = "Iterable[Any] | AsyncIterable[Any]"
 
@@ -30,8 +45,12 @@ UNDECLARED: Final = Undeclared.KEY
 
 
 @final
-class Reactive:
+class Reactive(Generic[Payload, Carried]):
     """A named source of events.
+
+    For type checkers ``Reactive[Order]`` is a stream of orders: what a variable of `correlate` is bound to, and what is
+    pushed. A table carries changes of its rows, `Update` and `Delete`: ``Reactive[Order, Update[Order] | Delete]``. One
+    without ``type=`` is a ``Reactive[Any]``, and may be written ``Reactive``.
 
     >>> Reactive("tide")
     Reactive('tide')
@@ -51,6 +70,50 @@ class Reactive:
     """
 
     __slots__ = ("fields", "items", "key", "name", "order", "pattern", "table", "type")
+
+    if not TYPE_CHECKING:
+        __class_getitem__ = classmethod(GenericAlias)  # one argument is enough, though Python knows no defaults
+
+    @overload
+    def __init__(
+        self: Reactive[Kind],
+        name: str,
+        *,
+        table: Literal[False] = False,
+        type: type[Kind],
+        fields: Iterable[str] = (),
+        items: Items | None = None,
+        order: Order | None = None,
+        pattern: Pattern | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Reactive[Kind, Update[Kind] | Delete],
+        name: str,
+        *,
+        table: Literal[True],
+        key: str | Undeclared | None = UNDECLARED,
+        type: type[Kind],
+        fields: Iterable[str] = (),
+        items: Items | None = None,
+        order: Order | None = None,
+        pattern: Pattern | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Reactive[Any, Any],
+        name: str,
+        *,
+        table: bool = False,
+        key: str | Undeclared | None = UNDECLARED,
+        type: type | None = None,
+        fields: Iterable[str] = (),
+        items: Items | None = None,
+        order: Order | None = None,
+        pattern: Pattern | None = None,
+    ) -> None: ...
 
     def __init__(
         self,
@@ -119,7 +182,7 @@ class Reactive:
         return None if self.pattern is None else self.pattern._repr_html_()
 
 
-class ListBinding:
+class ListBinding(Generic[Payload]):
     """Base of what binds a variable of `correlate` to several events of a ``source``: no reactive by itself."""
 
     source: Reactive

@@ -16,7 +16,7 @@ from copy import copy
 from datetime import timedelta
 from functools import cached_property
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload
 
 from cartesius.data.events import EARLIEST
 from cartesius.data.value_texts import shown
@@ -32,6 +32,7 @@ from cartesius.plan.nodes import Node, Opaque
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Literal
 
     from cartesius.data.entries import Entry
     from cartesius.data.events import Time, Window
@@ -47,7 +48,13 @@ class Composition:
     def __init__(self, restrictions: tuple[Restriction, ...]) -> None:
         self.restrictions = restrictions
 
-    def __or__(self, inner: Composition | Restriction) -> Composition:
+    @overload
+    def __or__(self, inner: Tabling) -> TableComposition: ...
+
+    @overload
+    def __or__(self, inner: Composition | Restriction) -> Composition: ...
+
+    def __or__(self, inner: Any) -> Composition:
         """Compose: ``inner`` sees an operation first."""
         return Composition((*self.restrictions, *parts_of(inner)))
 
@@ -62,6 +69,29 @@ class Composition:
     def __repr__(self) -> str:
         """Show the composition as written."""
         return " | ".join(map(repr, self.restrictions)) or "identity"
+
+
+if TYPE_CHECKING:  # at run time the plan of a restriction says whether it makes a table
+
+    class Tabling(Protocol):
+        """What makes the results rows of a table: `as_table`, or a composition with it."""
+
+        @property
+        def makes_table(self) -> Literal[True]:
+            """That it does."""
+            ...
+
+    class TableComposition(Composition):
+        """A composition that makes the results rows of a table."""
+
+        @property
+        def makes_table(self) -> Literal[True]:
+            """That it does."""
+            ...
+
+        def __or__(self, inner: object) -> TableComposition:
+            """Compose."""
+            ...
 
 
 class Restriction(Handler):
@@ -292,7 +322,13 @@ class Restriction(Handler):
         """Say, if it has ``absent`` slots, whether that event may decide about a row with ``entry`` of an anchor."""
         return False
 
-    def __or__(self, inner: Composition | Restriction) -> Composition:  # type: ignore[override]  # not a handler, but what makes handlers
+    @overload  # type: ignore[override]  # not a handler, but what makes handlers
+    def __or__(self, inner: Tabling) -> TableComposition: ...
+
+    @overload
+    def __or__(self, inner: Composition | Restriction) -> Composition: ...
+
+    def __or__(self, inner: Any) -> Composition:
         """Compose: ``inner`` sees an operation first."""
         return Composition((*self.parts(), *parts_of(inner)))
 

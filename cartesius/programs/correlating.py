@@ -4,13 +4,15 @@ Two spellings, one meaning: ``where`` and ``yields`` as functions (traced once, 
 generator function in direct style. Variables bind payloads, or lists of them; ``time_x`` and ``key_x``, by parameter
 name, are the time and the key of slot ``x``. A body must be pure: it may run for a combination more than once.
 
+This module is over 300 lines because the types of `correlate` for one to four variables stand beside it.
+
 Source: ICFP 2018, doi:10.1145/3236762, Figures 1, 2 and 11.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from cartesius.analysis.windowed_rows import with_leaving
 from cartesius.batching.world import World
@@ -27,11 +29,44 @@ from cartesius.order.order_outputs import given_order
 from cartesius.plan import facts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
+    from typing import Concatenate, Never
 
+    from cartesius.data.events import Delete, Update
     from cartesius.language.patterns import Body
-    from cartesius.language.restriction_base import Composition, Restriction
+    from cartesius.language.reactives import ListBinding
+    from cartesius.language.restriction_base import Composition, Restriction, Tabling
+
+    A = TypeVar("A")
+    B = TypeVar("B")
+    C = TypeVar("C")
+    D = TypeVar("D")
+    R = TypeVar("R")
+    Bound: TypeAlias = Reactive[A, Any] | ListBinding[A]
+    Untyped: TypeAlias = Reactive["_Nothing", Any] | ListBinding[list["_Nothing"]]
+    Restricted: TypeAlias = Composition | Restriction | None
+    # Bodies of other numbers of parameters than there are variables. A function of any parameters would do as well, but
+    # take in also the bodies in which mypy has found a mistake.
+    NotOne: TypeAlias = Callable[[], Any] | Callable[Concatenate[Any, Any, ...], Any]
+    NotTwo: TypeAlias = Callable[[], Any] | Callable[[Any], Any] | Callable[Concatenate[Any, Any, Any, ...], Any]
+    NotThree: TypeAlias = (
+        Callable[[], Any]
+        | Callable[[Any], Any]
+        | Callable[[Any, Any], Any]
+        | Callable[Concatenate[Any, Any, Any, Any, ...], Any]
+    )
+    NotFour: TypeAlias = (
+        Callable[[], Any]
+        | Callable[[Any], Any]
+        | Callable[[Any, Any], Any]
+        | Callable[[Any, Any, Any], Any]
+        | Callable[Concatenate[Any, Any, Any, Any, Any, ...], Any]
+    )
+
+    class _Nothing:
+        """What no payload is: a reactive of anything fits one of this, and no other does."""
+
 
 Binding: TypeAlias = "Reactive | Repeated | OneOrMore"
 
@@ -55,15 +90,154 @@ def restricting(restriction: Composition | Restriction) -> AbstractContextManage
     return _restriction.bound_to(restriction)
 
 
+# Type checkers: a keyword has no place among type variables, so that the variables must have names to be typed: x, y, z
+# and w, in this order. A body of all of them is checked, and its result is that of `correlate`. A body of some, or of
+# implicit variables too, is not checked; nor is one of variables of other names, of which the result is known if it is
+# annotated.
+
+
+# fmt: off
+@overload
+def correlate(
+    *, x: Bound[A], y: Bound[B], z: Bound[C], w: Bound[D], where: Callable[[A, B, C, D], Any] | None = None,
+    yields: Callable[[A, B, C, D], R], restrict: Tabling, name: str | None = None, type: type[R] | None = None,
+    **variables: Binding
+) -> Reactive[R, Update[R] | Delete]: ...
+@overload
+def correlate(
+    *, x: Bound[A], y: Bound[B], z: Bound[C], w: Bound[D], where: Callable[[A, B, C, D], Any] | None = None,
+    yields: Callable[[A, B, C, D], R], restrict: Restricted = None, name: str | None = None,
+    type: type[R] | None = None, **variables: Binding
+) -> Reactive[R]: ...
+@overload
+def correlate(
+    *, x: Binding, y: Binding, z: Binding, w: Binding, where: Body | None = None, yields: NotFour,
+    restrict: Restricted = None, name: str | None = None, type: type[Any] | None = None, **variables: Binding
+) -> Reactive: ...
+@overload
+def correlate(
+    *, x: Binding, y: Binding, z: Binding, w: Binding, where: NotFour, yields: Callable[..., Any],
+    restrict: Restricted = None, name: str | None = None, type: type[Any] | None = None, **variables: Binding
+) -> Reactive: ...
+@overload
+def correlate(
+    *, x: Bound[A], y: Bound[B], z: Bound[C], w: Never = ..., where: Callable[[A, B, C], Any] | None = None,
+    yields: Callable[[A, B, C], R], restrict: Tabling, name: str | None = None, type: type[R] | None = None,
+    **variables: Binding
+) -> Reactive[R, Update[R] | Delete]: ...
+@overload
+def correlate(
+    *, x: Bound[A], y: Bound[B], z: Bound[C], w: Never = ..., where: Callable[[A, B, C], Any] | None = None,
+    yields: Callable[[A, B, C], R], restrict: Restricted = None, name: str | None = None, type: type[R] | None = None,
+    **variables: Binding
+) -> Reactive[R]: ...
+@overload
+def correlate(
+    *, x: Binding, y: Binding, z: Binding, w: Never = ..., where: Body | None = None, yields: NotThree,
+    restrict: Restricted = None, name: str | None = None, type: type[Any] | None = None, **variables: Binding
+) -> Reactive: ...
+@overload
+def correlate(
+    *, x: Binding, y: Binding, z: Binding, w: Never = ..., where: NotThree, yields: Callable[..., Any],
+    restrict: Restricted = None, name: str | None = None, type: type[Any] | None = None, **variables: Binding
+) -> Reactive: ...
+@overload
+def correlate(
+    *, x: Bound[A], y: Bound[B], z: Never = ..., w: Never = ..., where: Callable[[A, B], Any] | None = None,
+    yields: Callable[[A, B], R], restrict: Tabling, name: str | None = None, type: type[R] | None = None,
+    **variables: Binding
+) -> Reactive[R, Update[R] | Delete]: ...
+@overload
+def correlate(
+    *, x: Bound[A], y: Bound[B], z: Never = ..., w: Never = ..., where: Callable[[A, B], Any] | None = None,
+    yields: Callable[[A, B], R], restrict: Restricted = None, name: str | None = None, type: type[R] | None = None,
+    **variables: Binding
+) -> Reactive[R]: ...
+@overload
+def correlate(
+    *, x: Binding, y: Binding, z: Never = ..., w: Never = ..., where: Body | None = None, yields: NotTwo,
+    restrict: Restricted = None, name: str | None = None, type: type[Any] | None = None, **variables: Binding
+) -> Reactive: ...
+@overload
+def correlate(
+    *, x: Binding, y: Binding, z: Never = ..., w: Never = ..., where: NotTwo, yields: Callable[..., Any],
+    restrict: Restricted = None, name: str | None = None, type: type[Any] | None = None, **variables: Binding
+) -> Reactive: ...
+@overload
+def correlate(
+    *, x: Bound[A], y: Never = ..., z: Never = ..., w: Never = ..., where: Callable[[A], Any] | None = None,
+    yields: Callable[[A], R], restrict: Tabling, name: str | None = None, type: type[R] | None = None,
+    **variables: Binding
+) -> Reactive[R, Update[R] | Delete]: ...
+@overload
+def correlate(
+    *, x: Bound[A], y: Never = ..., z: Never = ..., w: Never = ..., where: Callable[[A], Any] | None = None,
+    yields: Callable[[A], R], restrict: Restricted = None, name: str | None = None, type: type[R] | None = None,
+    **variables: Binding
+) -> Reactive[R]: ...
+@overload
+def correlate(
+    *, x: Binding, y: Never = ..., z: Never = ..., w: Never = ..., where: Body | None = None, yields: NotOne,
+    restrict: Restricted = None, name: str | None = None, type: type[Any] | None = None, **variables: Binding
+) -> Reactive: ...
+@overload
+def correlate(
+    *, x: Never = ..., where: Callable[..., Any] | None = None, yields: Callable[..., R], restrict: Tabling,
+    name: str | None = None, type: type[R] | None = None, **variables: Binding
+) -> Reactive[R, Update[R] | Delete]: ...
+@overload
+def correlate(
+    *, x: Never = ..., where: Callable[..., Any] | None = None, yields: Callable[..., R], restrict: Restricted = None,
+    name: str | None = None, type: type[R] | None = None, **variables: Binding
+) -> Reactive[R]: ...
+@overload
+def correlate(
+    *, x: Binding, z: Binding, y: Never = ..., where: Body | None = None, yields: Body, restrict: Restricted = None,
+    name: str | None = None, type: type[Any] | None = None, **variables: Binding
+) -> Reactive: ...
+@overload
+def correlate(
+    *, x: Binding, w: Binding, y: Never = ..., z: Never = ..., where: Body | None = None, yields: Body,
+    restrict: Restricted = None, name: str | None = None, type: type[Any] | None = None, **variables: Binding
+) -> Reactive: ...
+@overload
+def correlate(
+    *, x: Binding, y: Binding, w: Binding, z: Never = ..., where: Body | None = None, yields: Body,
+    restrict: Restricted = None, name: str | None = None, type: type[Any] | None = None, **variables: Binding
+) -> Reactive: ...
+@overload
+def correlate(
+    *, where: Body | None = None, yields: None = None, restrict: Tabling, slots: Mapping[str, Binding] | None = None,
+    name: str | None = None, type: type[Any] | None = None, **variables: Binding
+) -> Callable[[Callable[..., Iterator[R]]], Reactive[R, Update[R] | Delete]]: ...
+@overload
+def correlate(
+    *, where: Body | None = None, yields: None = None, restrict: Restricted = None,
+    slots: Mapping[str, Binding] | None = None, name: str | None = None, type: type[Any] | None = None,
+    **variables: Binding
+) -> Callable[[Callable[..., Iterator[R]]], Reactive[R]]: ...
+@overload
+def correlate(
+    *, where: Body | None = None, yields: Body, slots: Mapping[str, Binding], restrict: Restricted = None,
+    name: str | None = None, type: type[Any] | None = None, **variables: Binding
+) -> Reactive: ...
+@overload
+def correlate(
+    *, where: Body | None = None, yields: Body, restrict: Restricted = None, name: str | None = None,
+    type: type[Any] | None = None, **variables: Untyped
+) -> Reactive: ...
+# fmt: on
+
+
 def correlate(
     *,
     where: Body | None = None,
     yields: Body | None = None,
-    restrict: Composition | Restriction | None = None,
-    slots: Mapping[str, Binding] | None = None,
+    restrict: Any = None,
+    slots: Any = None,
     name: str | None = None,
     type: type | None = None,
-    **variables: Binding,
+    **variables: Any,
 ) -> Any:
     """Correlate reactives: a result for each combination of their events that satisfies the body, as restricted.
 

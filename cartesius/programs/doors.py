@@ -14,15 +14,16 @@ from cartesius.storage.memories import checked_row_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from cartesius.batching.world import World
     from cartesius.data.events import Time
 
-At: TypeAlias = "int | tuple[Time, Time] | None"
+At: TypeAlias = "int | datetime | tuple[Time | datetime, Time | datetime] | None"
 Tier: TypeAlias = Literal["reference", "in_place"]
 
 
-def checked_times(at: At, latest: Time, clock: Time) -> tuple[Time, Time]:
+def checked_times(at: Any, latest: Time, clock: Time) -> tuple[Time, Time]:
     """Return start and end; without ``at``, one after the ``latest`` time seen, but not before the ``clock``."""
     if at is None:
         time = max(1 if latest == EARLIEST else latest + 1, clock)
@@ -33,7 +34,10 @@ def checked_times(at: At, latest: Time, clock: Time) -> tuple[Time, Time]:
     start, end = at if isinstance(at, tuple) else (at, at)
     for time in (start, end):
         if isinstance(time, bool) or not isinstance(time, int):
-            message = f"push: expected a time, an int of time units, but got at={at!r} (type={type(time).__name__})"
+            message = (
+                "push: expected a time, an int of time units or a datetime with a zone, but got"
+                f" at={at!r} (type={type(time).__name__})"
+            )
             raise InvalidArgument(message)
     if start > end:
         message = f"push: expected an interval with start ≤ end but got at={at!r}; swap them"

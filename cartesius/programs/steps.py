@@ -149,7 +149,8 @@ class Steps:
     def set_aside_late(self, reactive: Reactive, event: Event) -> frozenset[tuple[Join, int]] | None:
         """Set an event aside that comes too late for some slots, with the reason; return those slots, None if all."""
         clock, bound = self.world.clock, self.program.bound.get(reactive, [])
-        reason = f"its end {event.end} is before the clock {clock}"
+        show = self.world.calendar.time
+        reason = f"its end {show(event.end)} is before the clock {show(clock)}"
         too_late = [(join, index) for join, index in bound if not join.slots[index].takes_late(event.end, clock)]
         count_late(too_late)
         if not any(join.slots[index].keeps_late for join, index in bound):

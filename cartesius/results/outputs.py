@@ -167,7 +167,7 @@ class Rows:
 
     def settle(self) -> list[Event]:
         """End the step: return one change for each key whose shown value changed, in order of first mention."""
-        events = []
+        events: list[Event] = []
         for key, (since, until) in self._mentioned.items():
             results = self.live[key]
             identity = (self.name, key)
@@ -184,7 +184,9 @@ class Rows:
             if key in self.shown and is_unchanged(self.shown[key], value):
                 continue
             self.shown[key] = value
-            change = Event(Update(key, value), min(start, since), max(end, until), 1, self.name, identity, before=old)
+            change: Event = Event(
+                Update(key, value), min(start, since), max(end, until), 1, self.name, identity, before=old
+            )
             events.append(change)
             self._explain(events[-1], made)
         for key in self._closed:

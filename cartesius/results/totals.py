@@ -131,7 +131,7 @@ class Totals:
 
     def settle(self) -> list[Event]:
         """End the step: return one change for each total that changed, in order of first mention."""
-        events = []
+        events: list[Event] = []
         for key, (start, end) in self._mentioned.items():
             total, number = self.totals[key]
             before = self._before[key]

@@ -108,7 +108,7 @@ class Rebuilding:
             return reactive
         if not any(map(facts.opens_windows, kept)):
             _check_needs_none(pattern)
-        made = correlate(
+        made: Any = correlate(  # a reactive, or a decorator
             slots={slot: self._bound(pattern, slot, sources[slot]) for slot in pattern.variables},
             where=pattern.where,
             yields=None if pattern.is_generator else pattern.yields,
@@ -123,7 +123,7 @@ class Rebuilding:
         if pattern.alternative is not None:
             group = self._groups.setdefault(pattern.alternative.group, Group(pattern.alternative.group.size))
             made.pattern.alternative = Alternative(group, pattern.alternative.place)
-        return made  # type: ignore[no-any-return]  # correlate gives a reactive, or a decorator
+        return made  # type: ignore[no-any-return]  # it is a reactive by now
 
     def _bound(self, pattern: Pattern, slot: str, source: Reactive) -> Binding:
         """Return what a variable is bound to."""

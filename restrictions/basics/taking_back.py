@@ -15,9 +15,11 @@ from restrictions.basics.checks import refuse_consumption
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Literal
 
     from cartesius import Slot
     from cartesius.data.entries import Entry
+    from cartesius.language.restriction_base import TableComposition
     from cartesius.plan.nodes import Node
 
 
@@ -92,6 +94,17 @@ class as_table(Restriction):
     """
 
     key: Any
+
+    if TYPE_CHECKING:
+
+        @property
+        def makes_table(self) -> Literal[True]:
+            """That it makes the results rows of a table."""
+            ...
+
+        def __or__(self, inner: object) -> TableComposition:  # type: ignore[override]  # as that of `Restriction`
+            """Compose."""
+            ...
 
     def validate(self) -> None:
         """Check the key."""

@@ -102,7 +102,7 @@ def map_concat(stream: Reactive, function: Callable[[Any], Iterable[Any]]) -> Re
 
     name = f"map_concat({stream.name})"
     made = correlate(slots={"value": stream}, restrict=momentarily("value") | fifo(), name=name)(concatenate)
-    return made  # type: ignore[no-any-return]  # as a decorator correlate returns anything
+    return made
 
 
 _NOTHING: Any = object()

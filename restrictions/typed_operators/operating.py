@@ -61,4 +61,4 @@ def operate(stream: Reactive, operator: Restriction, *, name: str | None = None)
     if isinstance(operator, template_of_key):
         restrict = key_by(x="key") | restrict
     made = correlate(x=stream, yields=Part("x"), restrict=restrict, name=name or f"operate({stream.name})")
-    return made  # type: ignore[no-any-return]  # as a decorator correlate returns anything
+    return made

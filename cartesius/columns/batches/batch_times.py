@@ -49,7 +49,7 @@ def by_the_clock(
         feed: What comes.
         timeless: The correlations whose stages do not look at the clock themselves.
     """
-    world, lateness = engine._world, engine._lateness
+    world, lateness, show = engine._world, engine._lateness, engine._world.calendar.time
     if lateness is None and world.clock == EARLIEST:
         return Moment(feed.steps), [], feed
     ends = np.zeros(feed.steps, np.int64)
@@ -89,6 +89,7 @@ def by_the_clock(
             positions, values, aside.start.tolist(), aside.end.tolist(), strict=True
         ):
             event = Event(value, start, end, 1, name, (name, engine._events + 1 + position))
-            late.append((position, (event, name, f"its end {end} is before the clock {int(clock[position])}")))
+            reason = f"its end {show(end)} is before the clock {show(int(clock[position]))}"
+            late.append((position, (event, name, reason)))
         rest[reactive] = one.take(np.flatnonzero(~mine))
     return moment, late, Feed(rest, feed.steps, is_timed=True)

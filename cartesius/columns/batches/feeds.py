@@ -3,11 +3,14 @@
 Each input has columns: an Arrow table or record batch, or a mapping from names to arrays. What has a meaning is taken
 out by name (`at`, or `start` and `end`; `order`; of a table `key` and `deleted`), what remains is the payload: a
 record of the columns, or, where there is the one column `value`, that.
+
+This module is over 300 lines because each column that has a meaning is checked, and told what is wrong with it, here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from cartesius.data.events import Time
 
 ORDER: Final = "order"
+TIMES: Final = ("at", "start", "end")
 _DENSE: Final = 4
 """How many times as many ints as there are rows an order may span to be ranked without sorting."""
 
@@ -43,20 +47,23 @@ class Feed:
         rows: The rows of each input; ordinals and numbers are not given yet.
         steps: How many rows there are.
         is_timed: Whether all of them say when they happened; otherwise none does.
+        is_dated: Whether they say it by datetimes.
     """
 
     rows: Mapping[Reactive, Rows]
     steps: int
     is_timed: bool
+    is_dated: bool = False
 
 
-def fed(inputs: Mapping[str, Reactive], names: Mapping[Reactive, str], batch: object) -> Feed:
+def fed(inputs: Mapping[str, Reactive], names: Mapping[Reactive, str], batch: object, unit: timedelta) -> Feed:
     """Return a batch in order.
 
     Args:
         inputs: The inputs of the engine, by name.
         names: The names of its reactives.
         batch: What the user gave.
+        unit: What one unit of time means, for datetimes.
 
     Raises:
         InvalidArgument: It is no batch of these inputs; nothing was changed.
@@ -74,20 +81,24 @@ def fed(inputs: Mapping[str, Reactive], names: Mapping[Reactive, str], batch: ob
         if reactive in given:
             message = f"push_many: expected columns for each input once but {name!r} is there twice; put them together"
             raise InvalidArgument(message)
-        given[reactive] = _Columns(reactive, name, columns)
+        given[reactive] = _Columns(reactive, name, columns, unit)
     positions = _positions([one for one in given.values() if one.length])
     timed = {one.is_timed for one in given.values() if one.length}
     if len(timed) > 1:
         message = "push_many: expected times in all inputs or in none but some have no `at`; add it"
         raise InvalidArgument(message)
+    dated = {one.is_dated for one in given.values() if one.length and one.is_timed}
+    if len(dated) > 1:
+        message = "push_many: expected datetimes in all inputs, or ints in all, but some have one and some the other"
+        raise InvalidArgument(message)
     rows = {reactive: one.rows(positions.get(one.name)) for reactive, one in given.items()}
-    return Feed(rows, sum(map(len, rows.values())), timed == {True})
+    return Feed(rows, sum(map(len, rows.values())), timed == {True}, dated == {True})
 
 
 class _Columns:
     """The columns of one input."""
 
-    def __init__(self, reactive: Reactive, name: str, columns: object) -> None:
+    def __init__(self, reactive: Reactive, name: str, columns: object, unit: timedelta) -> None:
         self.reactive = reactive
         self.name = name
         table = self._table(columns)
@@ -100,8 +111,11 @@ class _Columns:
         if not TAKEN.isdisjoint(self.columns):
             raise InvalidArgument(taken(self.columns))
         self.order = self._ints(ORDER)
-        self.at = self._ints("at")
-        self.start, self.end = self._ints("start"), self._ints("end")
+        times = {name: self.columns[name][1].type for name in TIMES if name in self.columns}
+        self.is_dated = bool(times) and all(map(pa.types.is_timestamp, times.values()))
+        self.at, self.start, self.end = (
+            self._datetimes(one, unit) if self.is_dated else self._ints(one) for one in TIMES
+        )
         if (self.start is None) != (self.end is None) or (self.at is not None and self.start is not None):
             got = " and ".join(name for name in ("at", "start", "end") if getattr(self, name) is not None)
             raise InvalidArgument(self._wrong("`at`, or `start` and `end`", got, "give one or the other"))
@@ -129,7 +143,8 @@ class _Columns:
         given = []
         for name, column in columns.items():
             try:
-                array, field = column_of(column)
+                is_dated = name in TIMES and isinstance(column, list) and isinstance(next(iter(column), None), datetime)
+                array, field = column_of(pa.array(column) if is_dated else column)
             except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
                 fix = "give an array, or a list of values of Python"
                 raise InvalidArgument(self._wrong(f"a column in {name!r}", str(error), fix)) from None
@@ -152,9 +167,29 @@ class _Columns:
             got = f"{field.type}{' with nulls' if column.null_count else ''}"
             if (field.metadata or {}).get(KIND):  # a list that is no array of one type, as text
                 got = "what no 64 bits hold, or values of several types"
-            fix = "number the rows" if name == ORDER else "times are ints of time units, without nulls"
+            fix = "number the rows" if name == ORDER else "times are ints of time units, or datetimes, without nulls"
             raise InvalidArgument(self._wrong(f"ints in {name!r}", got, fix))
         found: NDArray[np.int64] = column.to_numpy().astype(np.int64, copy=False)
+        return found
+
+    def _datetimes(self, name: str, unit: timedelta) -> NDArray[np.int64] | None:
+        """Return the times of a column of datetimes, in time units since the epoch."""
+        if name not in self.columns:
+            return None
+        column, field = self.columns.pop(name)
+        if field.type.tz is None or column.null_count:
+            got = f"{field.type}{' with nulls' if column.null_count else ''}"
+            fix = "leave nulls out" if field.type.tz else "give the timestamps a time zone, or ints of time units"
+            raise InvalidArgument(self._wrong(f"aware datetimes in {name!r}", got, fix))
+        try:
+            instants = column.cast(pa.timestamp("us", field.type.tz)).cast(pa.int64()).to_numpy()
+        except pa.ArrowInvalid as error:  # there are nanoseconds, or they are too many
+            raise InvalidArgument(self._wrong(f"microseconds in {name!r}", str(error), "round them")) from None
+        units, rest = np.divmod(instants, unit // timedelta(microseconds=1))
+        if (odd := np.flatnonzero(rest)).size:
+            got = f"{column[int(odd[0])].as_py()} in row {int(odd[0])}"
+            raise InvalidArgument(self._wrong(f"whole time units of {unit} in {name!r}", got, "round them"))
+        found: NDArray[np.int64] = units.astype(np.int64, copy=False)
         return found
 
     def _deleted(self) -> NDArray[np.bool_] | None:
@@ -277,7 +312,7 @@ def timed(feed: Feed, latest: Time, clock: Time) -> Feed:
     rows = {
         reactive: attrs.evolve(one, start=times[reactive], end=times[reactive]) for reactive, one in feed.rows.items()
     }
-    return Feed(rows, feed.steps, is_timed=True)
+    return Feed(rows, feed.steps, is_timed=True, is_dated=feed.is_dated)
 
 
 def _shown(value: object) -> str:

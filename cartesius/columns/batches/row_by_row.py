@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from cartesius.columns.batches.slicing import between, stacked
-from cartesius.columns.results import table_of
+from cartesius.columns.results import dated, table_of
 from cartesius.data.events import Delete, Update
 from cartesius.errors import NotStorable, carried
 
@@ -29,15 +29,20 @@ def one_by_one(engine: EngineCore, feed: Feed, tables: Sequence[pa.Table], done:
     """Push the rows from ``done`` on one by one; those before them gave ``tables``."""
     outputs = [(engine._program.names[output], is_table(engine, output)) for output in engine._program.outputs]
     out: list[Event] = []
+    calendar = engine._world.calendar
     begun = engine._events - done
     try:
         for reactive, value, at in in_order(between(feed, done, feed.steps)):
-            out += engine.push(reactive, value, at)
+            out += map(
+                calendar.taken, engine.push(reactive, value, at and (calendar.time(at[0]), calendar.time(at[1])))
+            )
             done += 1
-        return stacked([*tables, table_of(out, outputs)])
+        return dated(stacked([*tables, table_of(out, outputs)]), calendar)
     except BaseException as error:
         if engine._events - begun > done and isinstance(error.__dict__.get("emitted"), list):
-            out += error.__dict__.pop("emitted")  # of the row at which it was interrupted, which stands
+            out += map(
+                calendar.taken, error.__dict__.pop("emitted")
+            )  # of the row at which it was interrupted, which stands
             done += 1
         if isinstance(error, NotStorable) and done == feed.steps:
             error.add_note("in push_many: all rows were pushed, but what they gave is nothing columns hold; use push")
@@ -47,7 +52,7 @@ def one_by_one(engine: EngineCore, feed: Feed, tables: Sequence[pa.Table], done:
             " gave is the attribute `emitted` of this error, a table"
         )
         with suppress(NotStorable):  # they may be no plain data
-            carried(error, stacked([*tables, table_of(out, outputs)]))
+            carried(error, dated(stacked([*tables, table_of(out, outputs)]), calendar))
         raise
 
 

@@ -3,6 +3,8 @@
 While columns own the state, the objects are out of date; `Compiled.settle` brings them up to date.
 
 Invariant: a batch that stages cannot do exactly has changed nothing when it is pushed row by row instead.
+
+This module is over 300 lines because a batch goes this one way, from the columns given to the table returned.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from cartesius.columns.batches.row_by_row import is_table, one_by_one
 from cartesius.columns.batches.single_rows import Rent, row_of
 from cartesius.columns.batches.slicing import between, slice_length, stacked
 from cartesius.columns.judgements.ageing import Ageing
-from cartesius.columns.results import as_table, events_of
+from cartesius.columns.results import as_table, dated, events_of
 from cartesius.columns.stages.rows import Flow, Rows, nothing
 from cartesius.columns.stages.stored_rows import checked_keys
 from cartesius.columns.stages.turns import check_distinct
@@ -245,7 +247,8 @@ def compiled_of(engine: EngineCore) -> Compiled:
 def push_many(engine: EngineCore, batch: object) -> pa.Table:
     """Push a batch; see `Engine.push_many`."""
     program = engine._program
-    feed = fed(program.inputs, program.names, batch)
+    feed = fed(program.inputs, program.names, batch, engine._world.unit)
+    before = _take_language(engine, feed)
     for reactive, rows in feed.rows.items():
         if len(rows):
             engine._check_goes_on(reactive, "push_many")
@@ -255,15 +258,34 @@ def push_many(engine: EngineCore, batch: object) -> pa.Table:
     try:
         attempt(engine, feed, lambda flows: as_table(flows, has_tables=has_tables), found)
         if found.done == feed.steps and found.made:
-            return stacked(found.made)
+            return dated(stacked(found.made), engine._world.calendar)
         reason = f"push_many: {compiled_of(engine).reason or engine._why_row_by_row}"
         engine._steps.given_up.count(None, reason, many=feed.steps - found.done)
     except BaseException as error:
         engine._steps.is_running = False
-        if found.made and not carried(error, stacked(found.made)):
+        if not found.made:
+            engine._world.calendar.is_dated = before
+        elif not carried(error, dated(stacked(found.made), engine._world.calendar)):
             engine._journal.is_open = True
         raise
-    return one_by_one(engine, feed, found.made, found.done)
+    events = engine._events
+    try:
+        return one_by_one(engine, feed, found.made, found.done)
+    except BaseException:
+        if not found.done and engine._events == events:
+            engine._world.calendar.is_dated = before
+        raise
+
+
+def _take_language(engine: EngineCore, feed: Feed) -> bool | None:
+    """Note whether the times of a batch are datetimes; return what was known of the engine before."""
+    calendar = engine._world.calendar
+    before = calendar.is_dated
+    if feed.is_timed:
+        got = "a column of datetimes" if feed.is_dated else "a column of ints"
+        calendar.check(feed.is_dated, "push_many", got, has_ints=engine._world.latest > engine._world.events)
+        calendar.is_dated = feed.is_dated
+    return before
 
 
 def attempt(engine: EngineCore, feed: Feed, shape: Shape[T], found: Attempt[T]) -> Attempt[T]:

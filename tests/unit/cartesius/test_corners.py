@@ -245,7 +245,7 @@ def test_a_failed_push_gives_held_events_their_uses_back(a, b):
     [
         (lambda a: correlate(x=a)(lambda x: x), "generator function"),
         (lambda a: correlate(x=a, yields=_yielding), "generator"),
-        (lambda a: Engine(correlate(x=a, where=lambda x: x)), "did you forget yields="),
+        (lambda a: Engine(correlate(x=a, where=lambda x: x)), "did you forget yields="),  # type: ignore[call-overload]  # wrong on purpose
     ],
 )
 def test_likely_slips_are_named(a, build, message):

@@ -117,7 +117,7 @@ def test_equal_may_compare_items_of_different_kinds():
     assert streams_equivalent([1, 2], ["2", "1"], equal=lambda a, b: str(a + 0) == b)
 
 
-EVENT = Event(("a", 1), 1, 2, 1, "pairs", ("pairs", 1))
+EVENT: Event = Event(("a", 1), 1, 2, 1, "pairs", ("pairs", 1))
 
 
 @pytest.mark.parametrize(

@@ -49,12 +49,12 @@ def test_an_event_is_a_row_with_its_fields_and_its_time():
 
 
 def test_events_of_several_kinds_are_a_table_with_one_column_of_values():
-    events = [Event({"a": 1}, 1, 1), Event({"b": 2}, 2, 2), Event(None, 3, float("inf"), -1, "x")]
+    events: list[Event] = [Event({"a": 1}, 1, 1), Event({"b": 2}, 2, 2), Event(None, 3, float("inf"), -1, "x")]
     assert shown(events_html(events)) == "reactive time value 1 {'a': 1} 2 {'b': 2} x 3 to ∞ null taken back"
 
 
 def test_changes_of_a_table_have_their_keys():
-    events = [Event(Update("EVA", {"depth": 9, "wind": 2}), 1, 1), Event(Delete("BO"), 2, 2)]
+    events: list[Event] = [Event(Update("EVA", {"depth": 9, "wind": 2}), 1, 1), Event(Delete("BO"), 2, 2)]
     assert shown(events_html(events)) == "time key depth wind 1 EVA 9 2 2 BO (deleted)"
 
 

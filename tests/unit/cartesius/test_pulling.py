@@ -281,7 +281,7 @@ def test_a_wrong_push_eats_nothing():
     with pytest.raises(InvalidArgument):
         engine.push(Reactive("stranger"), 1)
     with pytest.raises(InvalidArgument):
-        engine.push(source, 1, at="soon")  # type: ignore[arg-type]  # wrong on purpose
+        engine.push(source, 1, at="soon")  # type: ignore[call-overload]  # wrong on purpose
     assert engine.stats.events == 0
     assert values(engine.pull()) == [1]
 

@@ -145,7 +145,7 @@ def test_what_is_made_of_no_pack_is_refused():
     with pytest.raises(InvalidArgument, match="'inverse' is made of none"):
         engine.add(inverse)
     with pytest.raises(InvalidArgument, match="but got on_error='ignore'"):
-        Engine(inverse, on_error="ignore")  # type: ignore[arg-type]  # that is the point
+        Engine(inverse, on_error="ignore")  # type: ignore[call-overload]  # that is the point
 
 
 VALUES = st.sampled_from([5.0, 9.0, 400.0, None, float("nan"), "deep"])

@@ -43,7 +43,7 @@ moored = correlate(
     restrict=retracting() | as_table("ship"),
     name="moored",
 )
-GOOD = {"program": moored, "frames": {"ship": SHIPS, "berth": BERTHS}, "event_time": "at"}
+GOOD: dict[str, Any] = {"program": moored, "frames": {"ship": SHIPS, "berth": BERTHS}, "event_time": "at"}
 
 WRONG = [
     ({"frames": {"ship": SHIPS, "birth": BERTHS}}, "one for 'birth'; the sources are ship, berth; .*mean 'berth'"),
@@ -99,7 +99,7 @@ def test_a_table_without_a_declared_key_is_refused():
 
 
 def test_a_table_with_an_odd_key_is_refused():
-    odd = Reactive("ship", table=True, key=("mmsi", "name"))  # type: ignore[arg-type]  # wrong on purpose
+    odd = Reactive("ship", table=True, key=("mmsi", "name"))  # type: ignore[call-overload]  # wrong on purpose
     with pytest.raises(InvalidArgument, match=r"got key=\('mmsi', 'name'\)"):
         correlate_frames(combine_latest(odd), {"ship": SHIPS}, event_time="at")
 

@@ -56,7 +56,7 @@ REFUSED = [
     (joined, {LEFT: {"value": [1], "at": [True]}}, "expected ints in 'at' for 'left' but got bool"),
     (joined, {LEFT: {"value": [1], "at": [2**63]}}, "expected ints in 'at' for 'left' but got"),
     (joined, {LEFT: {"value": [1], "at": np.array([1], np.uint64)}}, "expected ints in 'at' for 'left' but got uint64"),
-    (joined, {LEFT: {"value": [1], "at": [dt.datetime(2026, 1, 1)]}}, "expected ints in 'at' for 'left' but got timestamp[us]; times are ints of time units"),
+    (joined, {LEFT: {"value": [1], "at": [dt.datetime(2026, 1, 1)]}}, "expected aware datetimes in 'at' for 'left' but got timestamp[us]; give the timestamps a time zone"),
     (joined, {LEFT: {"value": [1], "start": [1]}}, "expected `at`, or `start` and `end` for 'left' but got start"),
     (joined, {LEFT: {"value": [1], "at": [1], "start": [1], "end": [1]}}, "expected `at`, or `start` and `end` for 'left' but got at and start and end"),
     (joined, {LEFT: {"value": [1, 2], "start": [1, 5], "end": [1, 4]}}, "expected intervals with start ≤ end for 'left' but got 5..4 in row 1; swap them"),

@@ -1,0 +1,110 @@
+"""Datetimes in and out: a calendar turns aware datetimes into time units since the Unix epoch, UTC, and back.
+
+An engine speaks one language, ints or datetimes: which, the first time that it is given decides, as an int that comes
+among datetimes is most often a number of other units. A time that is none of whole units is refused, as a duration is.
+
+Invariant: inside of an engine times are ints; datetimes are made of them where they are shown.
+
+Source: SEMANTICS 1.9.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import attrs
+
+from cartesius.data.events import Event
+from cartesius.errors import InvalidArgument
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def is_dated(at: Any) -> bool:
+    """Whether a time, or an interval, is given by datetimes, at least in part."""
+    return isinstance(at, datetime) or (isinstance(at, tuple) and any(isinstance(time, datetime) for time in at))
+
+
+class Calendar:
+    """What the times of one engine mean."""
+
+    def __init__(self, unit: timedelta) -> None:
+        self.unit = unit
+        self.is_dated: bool | None = None  # whether times are datetimes; None: none has been given
+
+    def units(self, at: Any, call: str, *, has_ints: bool = False) -> tuple[Any, bool | None]:
+        """Return a time, or an interval, in time units, and whether it was given by datetimes; None: it was not given.
+
+        Args:
+            at: What was given; what is no time is left for others to refuse.
+            call: In whose name an error is raised.
+            has_ints: Whether the engine, though it was not told, has been given ints.
+
+        Raises:
+            InvalidArgument: A datetime without a zone, or none of whole units, or ints and datetimes mixed.
+        """
+        if at is None:
+            return None, None
+        dated = is_dated(at)
+        self.check(dated, call, f"at={at!r}", has_ints=has_ints)
+        if not dated:
+            return at, False
+        if isinstance(at, tuple):
+            return tuple([self._unit(time, call) for time in at]), True
+        return self._unit(at, call), True
+
+    def check(self, dated: bool | None, call: str, got: str, *, has_ints: bool = False) -> None:
+        """Raise `InvalidArgument` if times are given in the other language."""
+        known = False if self.is_dated is None and has_ints else self.is_dated
+        if dated is None or known is None or dated == known:
+            return
+        expected, other = ("datetimes", "ints") if known else ("ints", "datetimes")
+        message = (
+            f"{call}: expected times as this engine has been given before, {expected}, but got {got}; give it one kind,"
+            f" not {other} as well"
+        )
+        raise InvalidArgument(message)
+
+    def _unit(self, time: Any, call: str) -> int:
+        if not isinstance(time, datetime):
+            message = (
+                f"{call}: expected an interval of two datetimes but got {time!r} (type={type(time).__name__}) in it"
+            )
+            raise InvalidArgument(message)
+        if time.utcoffset() is None:
+            message = (
+                f"{call}: expected an aware datetime but got {time!r}, which has no zone; write"
+                " time.replace(tzinfo=timezone.utc), or the zone that it is in"
+            )
+            raise InvalidArgument(message)
+        count, rest = divmod(time - EPOCH, self.unit)
+        if rest:
+            message = (
+                f"{call}: expected a datetime of whole time units of {self.unit} but got {time!r}; round it, or write"
+                " Engine(…, unit=timedelta(microseconds=1))"
+            )
+            raise InvalidArgument(message)
+        return count
+
+    def time(self, units: Any) -> Any:
+        """Return a time as it is shown; what no datetime can be, such as an infinite one, stays as it is."""
+        if not self.is_dated or units is None or not isinstance(units, int):
+            return units
+        try:
+            return EPOCH + units * self.unit
+        except OverflowError:
+            return units
+
+    def shown(self, events: list[Event]) -> list[Event]:
+        """Return events as they are shown."""
+        if not self.is_dated:
+            return events
+        return [attrs.evolve(event, start=self.time(event.start), end=self.time(event.end)) for event in events]
+
+    def taken(self, event: Any) -> Any:
+        """Return an event that was shown as it is inside."""
+        if not isinstance(event, Event) or not is_dated((event.start, event.end)):
+            return event
+        start, end = (self._unit(t, "why") if isinstance(t, datetime) else t for t in (event.start, event.end))
+        return attrs.evolve(event, start=start, end=end)

@@ -1,0 +1,234 @@
+"""Times given as datetimes: they are time units since the epoch inside, and datetimes where they are shown."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pyarrow as pa
+import pytest
+
+from cartesius import Engine, Event, Reactive, Update, correlate, run
+from cartesius.columns.results import events_of
+from cartesius.errors import InvalidArgument
+from restrictions import as_table, combine_latest, key_by, most_recently, tumbling, versioned, within, zip_
+from restrictions.tables import filter_table
+
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+left, right = Reactive("left"), Reactive("right")
+latest = combine_latest(left, right)
+
+
+def after(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("unit", [timedelta(microseconds=1), SECOND, timedelta(minutes=1)])
+@pytest.mark.parametrize("tier", [None, "reference"])
+def test_results_show_as_datetimes_if_times_came_so(unit, tier):
+    engine = Engine(latest, unit=unit, tier=tier)
+    assert engine.push(left, "L", at=NOON) == []
+    for minute in (1, 2, 3):  # the later ones by a function of the input
+        (event,) = engine.push(right, "R", at=after(60 * minute))
+        assert (event.start, event.end) == (NOON, after(60 * minute))
+    assert "datetime.datetime(2024, 5, 1, 12" in repr(event)
+    assert (engine._world.latest, engine._world.clock) == (
+        (after(180) - datetime(1970, 1, 1, tzinfo=UTC)) // unit,
+        float("-inf"),
+    )
+
+
+def test_results_are_those_of_ints_at_the_same_times():
+    near = correlate(
+        x=left, y=right, yields=lambda x, y: (x, y), restrict=within(2 * SECOND, "x", "y") | tumbling(5 * SECOND)
+    )
+    trace = [(left, 1, 0), (right, 2, 1), (left, 3, 7), (right, 4, 2), (right, 5, 8), (left, 6, 20)]
+    ints = run(near, trace, unit=SECOND, lateness=4, close=True)
+    dated = run(near, [(r, v, after(t)) for r, v, t in trace], unit=SECOND, lateness=4, close=True)
+    assert [(e.value, after(e.start), after(e.end)) for e in ints] == [(e.value, e.start, e.end) for e in dated] != []
+
+
+def test_a_zone_is_only_a_way_to_write_a_time():
+    engine = Engine(left)
+    (event,) = engine.push(left, 1, at=NOON.astimezone(timezone(timedelta(hours=2))))
+    assert event.start == NOON
+    assert event.start.tzinfo is UTC
+
+
+def test_an_interval_is_two_datetimes():
+    (event,) = Engine(left).push(left, 1, at=(NOON, after(3)))
+    assert (event.start, event.end) == (NOON, after(3))
+    with pytest.raises(InvalidArgument, match="start ≤ end"):
+        Engine(left).push(left, 1, at=(after(3), NOON))
+    with pytest.raises(InvalidArgument, match="an interval of two datetimes but got 3"):
+        Engine(left).push(left, 1, at=(NOON, 3))
+
+
+def test_without_a_time_an_event_comes_one_unit_after_the_latest():
+    engine = Engine(left, unit=SECOND)
+    engine.push(left, 1, at=NOON)
+    assert [event.end for _ in range(2) for event in engine.push(left, 2)] == [after(1), after(2)]
+
+
+def test_a_naive_datetime_is_refused_and_told_what_to_write():
+    engine = Engine(latest)
+    for call in (
+        lambda: engine.push(left, 1, at=NOON.replace(tzinfo=None)),
+        lambda: engine.advance(datetime(2024, 5, 1)),
+    ):
+        with pytest.raises(
+            InvalidArgument, match=r"expected an aware datetime .* no zone; write time\.replace\(tzinfo="
+        ):
+            call()
+    assert engine.stats.events == 0
+
+
+def test_a_datetime_of_no_whole_unit_is_refused():
+    engine = Engine(left, unit=SECOND)
+    with pytest.raises(InvalidArgument, match=r"whole time units of 0:00:01 but got .*; round it"):
+        engine.push(left, 1, at=after(0.5))
+
+
+def test_ints_and_datetimes_are_not_mixed():
+    engine = Engine(latest)
+    engine.push(left, 1, at=3)
+    for at in (NOON, (NOON, NOON)):
+        with pytest.raises(InvalidArgument, match="given before, ints, but got at="):
+            engine.push(left, 2, at=at)
+    with pytest.raises(InvalidArgument, match=r"advance: .* ints, but got"):
+        engine.advance(NOON)
+    dated = Engine(latest)
+    for value in (1, 2):
+        dated.push(left, value, at=NOON)
+        with pytest.raises(InvalidArgument, match="given before, datetimes, but got at=3; give it one kind"):
+            dated.push(left, 2, at=3)
+    with pytest.raises(InvalidArgument, match="datetimes, but got"):
+        dated.advance(3)
+    assert dated.stats.events == 2
+
+
+def test_what_came_without_times_decides_nothing_unless_ints_came_after():
+    engine = Engine(latest)
+    for value in range(3):
+        engine.push(left, value)
+    (event,) = engine.push(right, "R", at=NOON)
+    assert event.end == NOON
+    mixed = Engine(latest)
+    for at in (None, 10, 20):
+        mixed.push(left, 1, at=at)
+    with pytest.raises(InvalidArgument, match="ints, but got"):
+        mixed.push(right, 1, at=NOON)
+
+
+def test_a_call_that_fails_leaves_open_what_the_times_are():
+    engine = Engine(correlate(x=left, yields=lambda x: 1 / x))
+    with pytest.raises(ZeroDivisionError):
+        engine.push(left, 0, at=NOON)
+    assert [event.end for event in engine.push(left, 1, at=3)] == [3]
+
+
+def test_the_clock_the_deadline_and_what_is_late_are_datetimes():
+    near = correlate(x=left, y=right, yields=lambda x, y: (x, y), restrict=within(5 * SECOND, "x", "y"))
+    engine = Engine(near, unit=SECOND)
+    engine.push(left, 1, at=NOON)
+    assert engine.advance(after(2)) == []
+    assert engine.clock == after(2)
+    assert engine.next_deadline >= after(5)
+    engine.push(right, 2, at=NOON)
+    ((event, _, reason),) = engine.late
+    assert event.end == NOON
+    assert reason == f"its end {NOON} is before the clock {after(2)}"
+    assert engine.take_late()[0][0].end == NOON
+
+
+def test_what_is_there_already_may_be_events_at_datetimes():
+    pairs = zip_(Reactive.of([Event(1, NOON, NOON), Event(2, after(1), after(1))]), right)
+    assert [(e.value, e.start) for e in run(pairs, [(right, "a", after(3)), (right, "b", after(4))])] == [
+        ((1, "a"), NOON),
+        ((2, "b"), after(1)),
+    ]
+
+
+def test_tables_are_asked_and_show_their_changes_by_datetimes():
+    depth = Reactive("depth", table=True)
+    deep = filter_table(depth, lambda metres: metres > 10, restrict=versioned("x"))
+    engine = Engine(deep, unit=SECOND)
+    (change,) = engine.push(depth, Update("A", 12), at=after(5))
+    assert (change.value, change.end) == (Update("A", 12), after(5))
+    engine.push(depth, Update("A", 14), at=after(9))
+    assert list(engine.versions(deep)) == [after(5), after(9)]
+    assert engine.query(deep, at=after(7)) == {"A": 12}
+    assert engine.lookup(deep, "A", at=after(9)) == 14
+    with pytest.raises(InvalidArgument, match=r"query: .* datetimes, but got at=7"):
+        engine.query(deep, at=7)
+
+
+def test_why_knows_an_event_by_its_datetimes():
+    engine = Engine(latest, trace=True)
+    engine.push(left, "L", at=NOON)
+    (event,) = engine.push(right, "R", at=after(1))
+    assert engine.why(event).startswith("combine_latest(left, right) ('L', 'R')")
+    assert engine.pushed[0].start == NOON
+    assert "became: combine_latest" in engine.why(engine.pushed[0])
+
+
+def test_subscribers_and_outputs_that_are_added_hear_datetimes():
+    counts = correlate(x=left, yields=lambda x: x, restrict=key_by(x="id") | most_recently("x") | as_table("x"))
+    engine, heard = Engine(latest, counts), []
+    engine.subscribe(latest, heard.extend)
+    engine.push(left, {"id": 1}, at=NOON)
+    engine.push(right, 1, at=after(1))
+    assert [event.end for event in heard] == [after(1)]
+    again = filter_table(counts, lambda row: row.id > 0)
+    assert [event.end for event in engine.add(again)] == [after(1)]
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_snapshot_remembers_that_times_are_datetimes(batch):
+    engine = Engine(latest)
+    if batch:
+        engine.push_many({left: {"value": ["L"], "at": [NOON]}})
+    else:
+        engine.push(left, "L", at=NOON)
+    again = Engine.restore(engine.snapshot(), latest)
+    (event,) = again.push(right, "R", at=after(1))
+    assert (event.start, event.end) == (NOON, after(1))
+    with pytest.raises(InvalidArgument, match="datetimes"):
+        Engine.restore(engine.snapshot(), latest).push(right, "R", at=5)
+
+
+@pytest.mark.parametrize("tier", [None, "reference"])  # in columns, and row by row
+@pytest.mark.parametrize("type_", [pa.timestamp("us", "UTC"), pa.timestamp("ms", "Europe/Amsterdam"), None])
+def test_a_batch_takes_and_gives_timestamps(tier, type_):
+    engine = Engine(latest, unit=SECOND, tier=tier)
+    times = [[NOON, after(2)], [after(1)]]
+    ats = [pa.array(one, type_) if type_ else one for one in times]
+    batch = {left: {"value": [1, 2], "at": ats[0], "order": [0, 2]}, right: {"value": [7], "at": ats[1], "order": [1]}}
+    table = engine.push_many(batch)
+    assert table.schema.field("start").type == table.schema.field("end").type == pa.timestamp("us", "UTC")
+    assert table.column("end").to_pylist() == [after(1), after(2)]
+    assert [(e.value, e.start, e.end) for e in events_of(table)] == [
+        ((1, 7), NOON, after(1)),
+        ((2, 7), after(1), after(2)),
+    ]
+    (event,) = engine.push(right, 8, at=after(3))
+    assert (event.start, event.end) == (after(2), after(3))
+
+
+def test_a_batch_is_held_to_the_same_rules():
+    cases = [
+        (
+            pa.array([NOON.replace(tzinfo=None)]),
+            r"aware datetimes in 'at' .*timestamp\[us\]; give the timestamps a time zone",
+        ),
+        (pa.array([after(0.5)]), "whole time units of 0:00:01 in 'at'"),
+        (pa.array([NOON, None]), "with nulls; leave nulls out"),
+    ]
+    for at, message in cases:
+        engine = Engine(left, latest, unit=SECOND)
+        with pytest.raises(InvalidArgument, match=message):
+            engine.push_many({left: {"value": [1] * len(at), "at": at}})
+    engine = Engine(latest)
+    engine.push_many({left: {"value": [1], "at": [3]}})
+    with pytest.raises(InvalidArgument, match="ints, but got a column of datetimes"):
+        engine.push_many({left: {"value": [1], "at": [NOON]}})
