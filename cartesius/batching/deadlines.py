@@ -54,8 +54,9 @@ class Asking(Protocol):
         """Its place in the program: that of its correlation, and its turn there."""
         ...
 
-    def bars(self, time: int) -> bool:
-        """Whether a deadline that is not let bars those after it."""
+    @property
+    def waits_in_order(self) -> bool:
+        """Whether none of its deadlines is let before an earlier one."""
         ...
 
     def may_tick(self, time: int, key: tuple[Any, ...]) -> bool:
@@ -170,7 +171,7 @@ class Deadlines(Generic[A]):
         for time, number, key in one.asked:
             if one.may_tick(time, key):
                 return _item(one, time, number, key)
-            if one.bars(time):
+            if one.waits_in_order:  # of what must not come one may wait for less than one before
                 return None
         return None
 

@@ -88,9 +88,10 @@ class Installed(Place):
         """Its place in the program: that of its correlation, and its turn there."""
         return self.join.number, self.turn
 
-    def bars(self, time: int) -> bool:
-        """Whether a deadline that is not let bars those after it: not of absence, and of windows if it is to come."""
-        return not self.join.world.is_past(time) if self.opens_windows else not self.absent
+    @property
+    def waits_in_order(self) -> bool:
+        """Whether none of its deadlines is let before an earlier one: of what must not come one may wait for less."""
+        return not self.absent
 
     def may_tick(self, time: int, key: tuple[Any, ...]) -> bool:
         """Whether floors have passed a deadline."""

@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from cartesius import Engine, Reactive, correlate
 from cartesius.engines.explanations import UNBOUNDED
-from restrictions import as_table, in_event_time, key_by, most_recently, retracting, within
+from restrictions import as_table, in_event_time, key_by, most_recently, retracting, sliding, take, within
 from restrictions.tables import aggregate, count
 from restrictions.windows import session, windowed
 from tests.conftest import ROOT
@@ -137,6 +137,17 @@ def test_memory_under_a_gate_is_freed_also_where_nobody_moves_the_clock(lateness
         engine.push((a, b)[at % 2], {"k": at // 2, "n": at}, at=at)
         most = max(most, engine.stats.retained + engine.stats.waiting)
     assert most <= 10 + 3 + 5 + 3
+
+
+@pytest.mark.parametrize("keys", [False, True])
+def test_what_counts_beside_a_gate_in_windows_does_not_keep_what_the_gate_lets_go(keys):
+    """`take` holds nothing back: so the gate lets go by the clock, before its window is freed."""
+    inside = sliding(4, 2) | in_event_time(0) | take(5, "a")
+    stack = key_by(a="k", b="k") | inside if keys else inside
+    engine = Engine(correlate(a=a, b=b, yields=lambda a, b: (a.n, b.n), restrict=stack), lateness=2)
+    for at in range(600):
+        engine.push((a, b)[at % 2], {"k": 0, "n": at}, at=at)
+        assert engine.stats.retained + engine.stats.waiting <= 20
 
 
 def test_a_session_a_key_is_forgotten():

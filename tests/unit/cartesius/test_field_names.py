@@ -11,7 +11,16 @@ from cartesius import Engine, Reactive, correlate
 from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
 
-PYTHONS = ["__class__", "__weakref__", "__doc__", "__getattribute__", "__init__", "__slots__", "_fields", "__reduce_ex__"]
+PYTHONS = [
+    "__class__",
+    "__weakref__",
+    "__doc__",
+    "__getattribute__",
+    "__init__",
+    "__slots__",
+    "_fields",
+    "__reduce_ex__",
+]
 
 
 @given(st.dictionaries(st.text(), st.integers(), min_size=1))
