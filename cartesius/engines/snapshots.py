@@ -268,7 +268,7 @@ def save_world(world: World, joins: list[Join]) -> dict[str, Any]:
     places = {one: (place, one.number) for place, join in enumerate(joins) for one in join.installed}
     return {
         "clock": world.clock,
-        "dated": world.calendar.is_dated,
+        "dated": bool(world.calendar.is_dated),  # of ints a generated function takes no note
         "number": world.number,
         "steps": world.steps,
         "candidates": world.candidates,
@@ -283,7 +283,7 @@ def save_world(world: World, joins: list[Join]) -> dict[str, Any]:
 def load_world(world: World, joins: list[Join], state: dict[str, Any]) -> None:
     """Bring the shared state back."""
     world.clock = state["clock"]
-    world.calendar.is_dated = state["dated"]
+    world.calendar.is_dated = state["dated"] or None
     world.number = state["number"]
     world.steps = state["steps"]
     world.candidates = state["candidates"]

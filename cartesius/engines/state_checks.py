@@ -75,7 +75,7 @@ _ENGINE: Final = {
     "kept": (dict,), "layout": (dict,), "world": (dict,), "joins": (list,),
 }  # fmt: skip
 _WORLD: Final = {
-    "clock": _TIME, "dated": (bool, NoneType), "number": (int,), "steps": (int,), "candidates": (int,),
+    "clock": _TIME, "dated": (bool,), "number": (int,), "steps": (int,), "candidates": (int,),
     "deadlines": (list,), "deadline_number": (int,), "late": (list,),
 }  # fmt: skip
 _LAYOUT: Final = {"shared": (list,), "names": (list,), "joins": (list,), "next": (int,)}
