@@ -33,16 +33,12 @@ def one_by_one(engine: EngineCore, feed: Feed, tables: Sequence[pa.Table], done:
     begun = engine._events - done
     try:
         for reactive, value, at in in_order(between(feed, done, feed.steps)):
-            out += map(
-                calendar.taken, engine.push(reactive, value, at and (calendar.time(at[0]), calendar.time(at[1])))
-            )
+            out += engine.push(reactive, value, at and (calendar.time(at[0]), calendar.time(at[1])))
             done += 1
-        return dated(stacked([*tables, table_of(out, outputs)]), calendar)
+        return dated(stacked([*tables, table_of([*map(calendar.taken, out)], outputs)]), calendar)
     except BaseException as error:
         if engine._events - begun > done and isinstance(error.__dict__.get("emitted"), list):
-            out += map(
-                calendar.taken, error.__dict__.pop("emitted")
-            )  # of the row at which it was interrupted, which stands
+            out += error.__dict__.pop("emitted")  # of the row at which it was interrupted, which stands
             done += 1
         if isinstance(error, NotStorable) and done == feed.steps:
             error.add_note("in push_many: all rows were pushed, but what they gave is nothing columns hold; use push")
@@ -52,7 +48,7 @@ def one_by_one(engine: EngineCore, feed: Feed, tables: Sequence[pa.Table], done:
             " gave is the attribute `emitted` of this error, a table"
         )
         with suppress(NotStorable):  # they may be no plain data
-            carried(error, dated(stacked([*tables, table_of(out, outputs)]), calendar))
+            carried(error, dated(stacked([*tables, table_of([*map(calendar.taken, out)], outputs)]), calendar))
         raise
 
 
