@@ -85,7 +85,8 @@ def test_every_page_is_in_the_table_of_contents():
         if line and not line.startswith(":")
     ]
     pages = {page.relative_to(DOCS) for page in DOCS.rglob("*.md")}
-    assert sorted(listed) == sorted(pages - {Path("index.md")})
+    notebooks = {Path("notebooks", f"{one.stem}.md") for one in (ROOT / "examples" / "notebooks").glob("*.ipynb")}
+    assert sorted(listed) == sorted((pages | notebooks) - {Path("index.md")})
 
 
 def test_a_section_says_of_each_of_its_pages_what_it_is_for():
