@@ -334,7 +334,12 @@ def test_what_is_missing_says_what_to_install(built: Built, core_python: Path, t
         "results": "True: " + said("import cartesius.columns.results", "numpy", "columns"),
         "explain": f"  push_many     {batch}",
         "source": f"# {batch}",
-        "left out": ["cartesius.columns", "cartesius.engines.saving"],
+        "left out": [
+            "cartesius.columns",
+            "cartesius.connectors.kafka",
+            "cartesius.engines.saving",
+            "cartesius.pages.local_pages",
+        ],
     }
 
 

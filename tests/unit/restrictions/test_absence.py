@@ -668,7 +668,7 @@ def test_what_does_not_fit_is_refused_when_the_correlation_is_written(restrict, 
 
 @pytest.mark.parametrize("other", [retracting(), optionally("b") | within(3, "a", "b")], ids=repr)
 def test_beside_what_takes_results_back_it_is_refused_with_the_reason(other):
-    with pytest.raises(InvalidArgument, match="exact only if all that satisfy it were yielded"):
+    with pytest.raises(InvalidArgument, match="exact only if every match became a result"):
         pairs(without("c", after="a", within=3) | other)
 
 
