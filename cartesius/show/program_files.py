@@ -105,6 +105,7 @@ def ran(program: str, arguments: Sequence[str]) -> tuple[Program, str]:
         engines.pop(tuple(lines), None)
         engines[tuple(lines)] = title, engine
 
+    handled = sys.exception()  # by whoever calls: nothing of the program's
     argv, folder = sys.argv, str(Path(path).parent.absolute())
     sys.argv = [path, *arguments]
     sys.path.insert(0, folder)
@@ -120,7 +121,7 @@ def ran(program: str, arguments: Sequence[str]) -> tuple[Program, str]:
         if error.code not in (None, 0):
             print(f"{path} ended itself: {error.code}", file=sys.stderr)
     except BaseException as error:
-        raise ProgramFailed(_own_traceback(error, path)) from None
+        raise ProgramFailed(_own_traceback(error, path, handled)) from None
     finally:
         sys.argv = argv
         sys.path.remove(folder)
@@ -137,8 +138,12 @@ def _recording(note: Any) -> Iterator[None]:
         EngineCore.watch = before
 
 
-def _own_traceback(error: BaseException, path: str) -> str:
-    """Return the traceback of an error, from the first line of the program on."""
+def _own_traceback(error: BaseException, path: str, handled: BaseException | None) -> str:
+    """Return the traceback of an error, from the first line of the program on, without what was handled before."""
+    last = error
+    while last.__context__ is not None and last.__context__ is not handled:
+        last = last.__context__
+    last.__context__ = None
     frame = error.__traceback__
     while frame is not None and frame.tb_frame.f_code.co_filename != path:
         frame = frame.tb_next

@@ -97,8 +97,11 @@ def test_ctrl_c_ends_a_program_that_would_go_on_and_what_came_is_shown(write):
 
 def test_an_exception_of_the_program_is_told_from_its_own_first_line_on(write):
     path = write("def f():\n    return 1 / 0\n\nf()\n")
-    with pytest.raises(ProgramFailed) as raised:
-        ran(path, [])
+    try:
+        raise LookupError("of whoever calls")
+    except LookupError:
+        with pytest.raises(ProgramFailed) as raised:
+            ran(path, [])
     assert str(raised.value).splitlines()[:4] == [
         "Traceback (most recent call last):",
         f'  File "{path}", line 4, in <module>',
