@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from cartesius.engines.engine import Engine
 from cartesius.errors import InvalidArgument, NotInstalled
+from cartesius.pages.page_options import add_page_options
 from cartesius.show.program_files import ProgramFailed, fed, ran, recordings_of
 from cartesius.show.showing import show_recordings
 
@@ -58,16 +59,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     show.add_argument("arguments", metavar="ARGUMENT", nargs="*", help="the program's own arguments, after --")
     show.add_argument("--events", type=Path, metavar="FILE", help="JSON lines to feed to a reactive of the program")
-    show.add_argument("--port", type=_port, default=0, help="the port to listen on; default: any free one")
-    show.add_argument("--no-browser", action="store_true", help="print the address only")
+    add_page_options(show)
     return parser
-
-
-def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port < 2**16:
-        raise ValueError(text)
-    return port
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from cartesius.errors import CartesiusError, NotInstalled
 from cartesius.installation import needing
+from cartesius.pages.page_options import add_page_options
 from dsl.editor.drafts import File
 from dsl.rule_packs import RulePack
 
@@ -88,16 +89,8 @@ def _parser() -> argparse.ArgumentParser:
             "file", type=Path, metavar="FILE", help="a file of rules, see docs/how_to/rules_as_text.md"
         )
         if name == "edit":
-            command.add_argument("--port", type=_port, default=0, help="the port to listen on; default: any free one")
-            command.add_argument("--no-browser", action="store_true", help="print the address only")
+            add_page_options(command)
     return parser
-
-
-def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port < 2**16:
-        raise ValueError(text)
-    return port
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from cartesius.errors import InvalidArgument, near
 from cartesius.language.reactives import Reactive
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import timedelta
 
     from cartesius.columns.exchange.frame_kinds import Kind
@@ -130,16 +130,7 @@ def _bound(engine: Engine, frames: Any) -> dict[str, Reactive]:
             f" {', '.join(known)}"
         )
         raise InvalidArgument(message)
-    for name in frames:
-        if name not in known:
-            message = f"run_frames: expected frames for the inputs {', '.join(known)} but got one for {name!r}"
-            raise InvalidArgument(message + near(name, known))
-    if missing := [name for name in known if name not in frames]:
-        message = (
-            f"run_frames: expected a frame for each of the inputs {', '.join(known)} but there is none for"
-            f" {', '.join(missing)}; add it to the mapping"
-        )
-        raise InvalidArgument(message)
+    _check_inputs("a frame", frames, known, "add it to the mapping")
     return {name: engine.inputs[name] for name in frames}
 
 
@@ -153,17 +144,20 @@ def _times(at: Any, inputs: Mapping[str, Reactive]) -> dict[str, str | None]:
             f" {at=!r} (type={type(at).__name__})"
         )
         raise InvalidArgument(message)
-    for name in at:
-        if name not in inputs:
-            message = f"run_frames: expected at= for the inputs {', '.join(inputs)} but got it for {name!r}"
-            raise InvalidArgument(message + near(name, inputs))
-    if missing := [name for name in inputs if name not in at]:
-        message = (
-            f"run_frames: expected at= for each of the inputs {', '.join(inputs)} but there is none for"
-            f" {', '.join(missing)}; if the rows are there before all time, say {missing[0]!r}: None"
-        )
-        raise InvalidArgument(message)
+    _check_inputs("a column in at=", at, inputs, "say None if the rows are there before all time")
     return dict(at)
+
+
+def _check_inputs(what: str, given: Mapping[Any, Any], inputs: Collection[str], fix: str) -> None:
+    """Refuse a mapping from inputs that knows others, or not all."""
+    wanted = f"run_frames: expected {what} for each of the inputs {', '.join(inputs)} but"
+    for name in given:
+        if name not in inputs:
+            message = f"{wanted} got one for {name!r}{near(name, inputs)}"
+            raise InvalidArgument(message)
+    if missing := [name for name in inputs if name not in given]:
+        message = f"{wanted} there is none for {', '.join(missing)}; {fix}"
+        raise InvalidArgument(message)
 
 
 def _deleted(deleted: Any, tables: Mapping[str, Sequence[str]]) -> dict[str, str]:

@@ -1,4 +1,5 @@
 """Pages that are served to this machine alone: what they have in common, whatever they show.
 
-In it: `local_pages`. Needs the extra ``edit``; who serves a page imports it when it does.
+In reading order: `page_options`; `local_pages`, which needs the extra ``edit``: who serves a page imports it when it
+does. Every page has ``common.css`` and ``common.js``.
 """

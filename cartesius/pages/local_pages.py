@@ -18,6 +18,7 @@ import json
 import secrets
 import socket
 import webbrowser
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -34,7 +35,6 @@ from cartesius.errors import CartesiusError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from starlette.requests import Request
 
@@ -81,13 +81,15 @@ def application(page: Page, secret: str) -> Starlette:
         secret: What requests must carry.
     """
     one_at_a_time = CapacityLimiter(1)
-    types = {"page.html": "text/html", "page.css": "text/css", **dict.fromkeys(page.scripts, "text/javascript")}
+    types = dict.fromkeys(("common.js", *page.scripts), "text/javascript")
+    types |= {"page.html": "text/html", "page.css": "text/css", "common.css": "text/css"}
 
     def file(request: Request) -> Response:
         name = request.path_params.get("name", "page.html")
         if name not in types:
             return Response("not here", 404, _HEADERS)
-        return Response((page.folder / name).read_bytes(), headers=_HEADERS, media_type=types[name])
+        folder = Path(__file__).parent if name.startswith("common.") else page.folder
+        return Response((folder / name).read_bytes(), headers=_HEADERS, media_type=types[name])
 
     async def answer(request: Request) -> Response:
         if not secrets.compare_digest(request.headers.get("x-token", "").encode(), secret.encode()):

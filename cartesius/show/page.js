@@ -2,40 +2,13 @@
 // The page that steps through a recorded trace. The server makes the trace again and answers for one step at a time; here
 // is which engine, which restrictions are left out, and which step. All that comes from outside is set as text.
 
-// Behind the # of the address that the command printed: no browser sends that part anywhere.
-const token = location.hash.slice(1);
-const by = (id) => document.getElementById(id);
 const state = { run: 0, off: new Set(), step: 0, steps: 0, opened: 0, asked: 0, toggled: null, why: null, playing: null, runs: [] };
 const PACE = 900; // milliseconds from step to step
 
 // ------------------------------------------------------------------------------------------------ server and elements
 
-async function ask(question, draft = {}) {
-  let response;
-  try {
-    response = await fetch(`api/${question}`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", "X-Token": token },
-      body: JSON.stringify({ run: state.run, off: [...state.off], ...draft }),
-    });
-  } catch {
-    throw new Error("The command has ended; start it again.");
-  }
-  const answer = await response.json();
-  if (response.ok) return answer;
-  throw new Error(answer.error);
-}
-
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (name in made) made[name] = value;
-    else made.setAttribute(name, value);
-  }
-  made.append(...children.filter((child) => child !== null));
-  return made;
-}
+const ask = (question, draft = {}) =>
+  answered(question, { run: state.run, off: [...state.off], ...draft }, "The command has ended; start it again.");
 
 function showProblem(text) {
   by("problem").hidden = !text;

@@ -1,9 +1,6 @@
 "use strict";
-// What the other scripts stand on: the state, the server, elements, numbers and messages.
+// What the other scripts stand on: the state, the server, numbers and messages.
 
-// Behind the # of the address that the editor printed: no browser sends that part anywhere.
-const token = location.hash.slice(1);
-const by = (id) => document.getElementById(id);
 const state = {
   text: "", saved: "", version: "", past: [], future: [], outline: null, rows: {}, now: "",
   open: null, // which rule is in a form, and
@@ -12,32 +9,8 @@ const state = {
 };
 const OTHER = "\u0000other";
 
-async function ask(question, draft) {
-  let response;
-  try {
-    response = await fetch(`api/${question}`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", "X-Token": token },
-      body: JSON.stringify(draft),
-    });
-  } catch {
-    throw new Error("The editor has ended; start it again. This page still holds your text: see Whole text.");
-  }
-  const answer = await response.json();
-  if (response.ok) return answer;
-  throw Object.assign(new Error(answer.error), { status: response.status });
-}
-
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (name in made && name !== "list") made[name] = value;
-    else made.setAttribute(name, value);
-  }
-  made.append(...children.filter((child) => child !== null));
-  return made;
-}
+const ask = (question, draft) =>
+  answered(question, draft, "The editor has ended; start it again. This page still holds your text: see Whole text.");
 
 function choices(values, chosen, attributes = {}) {
   const select = element("select", attributes);

@@ -225,8 +225,8 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "no frame": ({"payment": [1]}, {}, "a frame of pandas, polars, Arrow or DuckDB for 'payment' but got one of type=list"),
     "another input": ({"orders": orders()}, {}, "but got one for 'orders'; did you mean 'order'?"),
     "no such column of times": ({}, {"at": "tme"}, "the column 'tme' (at=) but got id, total, time; did you mean 'time'?"),
-    "some times only": ({}, {"at": {"order": "time"}}, "there is none for payment; if the rows are there before all time"),
-    "times of another input": ({}, {"at": {"order": "time", "pay": "time"}}, "got it for 'pay'"),
+    "some times only": ({}, {"at": {"order": "time"}}, "there is none for payment; say None if the rows are there before all time"),
+    "times of another input": ({}, {"at": {"order": "time", "pay": "time"}}, "got one for 'pay'"),
     "no times": ({}, {"at": 3}, "expected the column of event times"),
     "a column that is read": (
         {"order": orders().rename_columns(["id", "totl", "time"])},

@@ -63,7 +63,7 @@ def test_a_page_of_an_engine_answers_who_has_the_token(engine):
     page = page_of([recording_of(engine, "test")], 0, "test")
     client = TestClient(application(page, "secret"), base_url="http://127.0.0.1:8000")
     text = client.get("/").text
-    for name in ("page.css", "page.js"):
+    for name in ("common.css", "common.js", "page.css", "page.js"):
         assert client.get(f"/{name}").status_code == 200
         assert f'"{name}"' in text
     assert not any(sign in text for sign in ("style=", "onclick", "http:", "https:"))

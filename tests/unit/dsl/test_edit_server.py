@@ -48,11 +48,14 @@ def test_the_page_has_no_secret_and_lets_nothing_else_run(client: TestClient):
     """Any user of the machine may ask for it."""
     page = client.get("/")
     assert page.status_code == 200
-    assert not any("secret" in client.get(f"/{name}").text for name in ("", "page.css", *SCRIPTS))
+    assert not any("secret" in client.get(f"/{name}").text for name in ("", "common.js", "page.css", *SCRIPTS))
     policy = page.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
-    for name, kind in (("page.css", "text/css"), *((script, "text/javascript") for script in SCRIPTS)):
+    for name, kind in (
+        *((style, "text/css") for style in ("common.css", "page.css")),
+        *((script, "text/javascript") for script in ("common.js", *SCRIPTS)),
+    ):
         assert client.get(f"/{name}").headers["content-type"].startswith(kind)
         assert f'"{name}"' in page.text
     assert "http" not in page.text.replace("http-equiv", "")
