@@ -367,7 +367,8 @@ class Engine(EngineCore[Result]):
 
         def close() -> list[Event]:
             self._record(Call("close"))
-            return self._steps.move_clock(LATEST) + self._end(self.inputs.values())
+            out = self._steps.move_clock(LATEST) + self._end(self.inputs.values())
+            return out + self._steps.move_clock(LATEST)  # what the end has let go may have been held once more
 
         return self._do(close)
 
