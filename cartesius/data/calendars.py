@@ -16,6 +16,7 @@ from typing import Any, Final
 import attrs
 
 from cartesius.data.events import Event
+from cartesius.drawing.marble_diagrams import plain_time
 from cartesius.errors import InvalidArgument
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -95,6 +96,11 @@ class Calendar:
             return EPOCH + units * self.unit
         except OverflowError:
             return units
+
+    def text(self, units: Any, until: Any = None) -> str:
+        """Return a time, or an interval, as it is written for people: in each text about an engine by this alone."""
+        start = plain_time(self.time(units))
+        return start if until is None or until == units else f"{start}..{plain_time(self.time(until))}"
 
     def shown(self, events: list[Event]) -> list[Event]:
         """Return events as they are shown."""

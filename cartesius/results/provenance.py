@@ -28,6 +28,7 @@ from cartesius.results.recorded_calls import Departures
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from cartesius.data.calendars import Calendar
     from cartesius.data.entries import Entry
     from cartesius.data.journals import Journal
     from cartesius.language.families import Family, Slot
@@ -39,13 +40,13 @@ Notes: TypeAlias = "dict[Any, int]"
 
 
 class Told(NamedTuple):
-    """How an event is shown: the name of its reactive, its value in a few words, its time, and all of it in a line."""
+    """How an event is shown: its reactive, its value in a few words and in full, and its time, in time units."""
 
     name: str
     label: str
+    value: str
     start: Any
     end: Any
-    text: str
     is_change: bool
 
 
@@ -63,10 +64,16 @@ class Made:
 
 
 class Provenance:
-    """The records of one engine, by identity and text: changes of one row share an identity, as their results do."""
+    """The records of one engine, by identity, value and time: changes of one row share an identity, and so do results.
 
-    def __init__(self, journal: Journal) -> None:
+    Args:
+        journal: Where it is noted how to undo a note.
+        calendar: What times mean: they are noted in time units, and written as they came.
+    """
+
+    def __init__(self, journal: Journal, calendar: Calendar) -> None:
         self.journal = journal
+        self.calendar = calendar
         self.records: dict[Any, Made] = {}
         self._first: dict[Any, Any] = {}  # of each identity, the key of its first record
         self.calls: list[Call] = []
@@ -103,7 +110,7 @@ class Provenance:
         """Record a result with its parts."""
         _, value, start, end = result
         told = _told(output, value, start, end)
-        made = (identity, told.text)
+        made = (identity, *_what(told))
         record = self._record(made, told)
         made_of = [(slot.name, *_of_entry(one, slot)) for slot, part in parts for one in singly(part)]
         record.parts = tuple([(slot, key) for slot, key, _ in made_of])
@@ -127,7 +134,7 @@ class Provenance:
         record = self._record(key, told)
         if made is not None:
             identity, (_, value, start, end) = made
-            shown = self.records[identity, _told(event.reactive, value, start, end).text]
+            shown = self.records[identity, *_what(_told(event.reactive, value, start, end))]
             record.parts = shown.parts
             for _, part in shown.parts:
                 self._note(self.records[part].results, key)
@@ -180,7 +187,7 @@ class Provenance:
             raise InvalidArgument(message)
         text = self.account(record, places, len(self.calls))
         lanes = self.lanes(self._ancestors([key, *record.results]))
-        picture = partial(marble_svg, lanes, title=f"Why {record.told.text}")
+        picture = partial(marble_svg, lanes, title=f"Why {self.text(record)}", time_text=self.calendar.text)
         return HtmlText(text, lambda: drawing(picture())._repr_html_() + panel(element("pre", text)))
 
     def account(self, record: Made, places: Iterable[str], until: int) -> str:
@@ -191,8 +198,8 @@ class Provenance:
             places: Where it was then.
             until: How many calls count.
         """
-        lines = [record.told.text, *self._branches(record, until), *(f"  is {place}" for place in places)]
-        became = [self.records[made].told.text for made in _known(record.results, until)]
+        lines = [self.text(record), *self._branches(record, until), *(f"  is {place}" for place in places)]
+        became = [self.text(self.records[made]) for made in _known(record.results, until)]
         if not became and not record.parts:
             became = ["nothing so far"]
         return "\n".join([*lines, *(f"  became: {text}" for text in became)])
@@ -231,8 +238,8 @@ class Provenance:
 
         def marble(key: Any) -> Marble:
             one = self.records[key]
-            _, label, start, end, _, _ = one.told
-            return Marble(label, start, end, tuple(dict.fromkeys(parts(key))), is_taken_back=one.is_taken_back)
+            told = one.told
+            return Marble(told.label, told.start, told.end, tuple(dict.fromkeys(parts(key))), is_taken_back=one.is_taken_back)
 
         ordered = sorted(on_lanes, key=lambda name: name not in inputs)
         return [Lane(name, list(map(marble, on_lanes[name])), is_result=name not in inputs) for name in ordered]
@@ -242,9 +249,14 @@ class Provenance:
         lines += [f"{indent}left {note}" for note in _known(record.left, until)]
         for slot, identity in record.parts:
             part = self.records[identity]
-            lines.append(f"{indent}{slot} = {part.told.text}")
+            lines.append(f"{indent}{slot} = {self.text(part)}")
             lines += self._branches(part, until, indent + "  ")
         return lines
+
+    def text(self, record: Made) -> str:
+        """Return an event in a line: its reactive, its value, and its time as it came."""
+        told = record.told
+        return f"{told.name} {told.value} @ {self.calendar.text(told.start, told.end)}"
 
     def key_of(self, event: Event) -> Any:
         """Return the key of an event's record."""
@@ -265,8 +277,8 @@ def _of_event(event: Event) -> tuple[Any, Told]:
     """Return the key of an event's record, and how it is shown."""
     told = _told(event.reactive, event.value, event.start, event.end)
     if isinstance(event.value, Update | Delete):
-        return ((event.reactive, event.value.key), told.text), told
-    return (event.identity, told.text), told
+        return ((event.reactive, event.value.key), *_what(told)), told
+    return (event.identity, *_what(told)), told
 
 
 def _of_entry(entry: Entry, slot: Slot) -> tuple[Any, Told]:
@@ -275,9 +287,13 @@ def _of_entry(entry: Entry, slot: Slot) -> tuple[Any, Told]:
     if entry.row_key is not ABSENT:
         value = Delete(entry.row_key) if entry.deletes else Update(entry.row_key, value)
     told = _told(slot.source, value, entry.start, entry.end)
-    return (origin(entry.identity), told.text), told
+    return (origin(entry.identity), *_what(told)), told
 
 
 def _told(name: str, value: object, start: Any, end: Any) -> Told:
-    text = f"{name} {value!r} @ {start}" + (f"..{end}" if start != end else "")
-    return Told(name, label_of(value), start, end, text, isinstance(value, Update | Delete))
+    return Told(name, label_of(value), repr(value), start, end, isinstance(value, Update | Delete))
+
+
+def _what(told: Told) -> tuple[Any, ...]:
+    """Return what tells events of one identity apart."""
+    return told.name, told.value, told.start, told.end

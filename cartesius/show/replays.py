@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
+    from cartesius.data.calendars import Calendar
     from cartesius.data.entries import Entry
     from cartesius.data.events import Event
     from cartesius.language.families import Slot
@@ -53,6 +54,8 @@ class Replay:
         }
         self.names = [program.names[output] for output in outputs[:n]]
         self.provenance: Provenance = self._engine._world.provenance
+        self.calendar: Calendar = self._engine._world.calendar
+        self.calendar.is_dated = recording.is_dated
         self.steps: list[Step] = []
         self.failure = ""
         self.stays: dict[Place, list[Stay]] = {}
@@ -94,11 +97,11 @@ class Replay:
             return []
         emitted: list[Event]
         if event is not None:
-            emitted = engine.push(engine.inputs[name], event.value, at=(event.start, event.end))
+            emitted = engine.push(engine.inputs[name], event.value, at=(self.calendar.time(event.start), self.calendar.time(event.end)))
         elif call.kind == "end":
             emitted = engine.end(engine.inputs[name])
         else:
-            emitted = engine.advance(call.time) if call.kind == "advance" else engine.close()
+            emitted = engine.advance(self.calendar.time(call.time)) if call.kind == "advance" else engine.close()
         return emitted
 
     # -- what there is after a step ------------------------------------------------------------------------------------
@@ -120,10 +123,10 @@ class Replay:
         places = {name: place for place, name in enumerate(self.names)}
         given = [
             Given(places[event.reactive], self.provenance.key_of(self._engine._program.as_recorded(event)), event)
-            for event in emitted
+            for event in map(self.calendar.taken, emitted)
         ]
         self.steps.append(
-            Step(number, call, tuple(given), tuple(late), tuple(dropped), world.clock, self._engine.next_deadline)
+            Step(number, call, tuple(given), tuple(late), tuple(dropped), world.clock, world.deadlines.next(world.clock))
         )
 
     def _look_at_memories(self, number: int) -> None:
