@@ -304,7 +304,8 @@ class Restriction(Handler):
 
     def closed_at(self, window: Window) -> Time:
         """Say, if it opens windows, the clock at which one is closed: nothing that comes in time is in it any more."""
-        return window.end
+        end: Time = window.end
+        return end
 
     def may_give(self, *, is_shown: bool) -> bool:
         """Say, of a copy that has asked for a tick, whether that may give anything if no event comes any more.

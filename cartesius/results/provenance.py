@@ -40,11 +40,12 @@ Notes: TypeAlias = "dict[Any, int]"
 
 
 class Told(NamedTuple):
-    """How an event is shown: its reactive, its value in a few words and in full, and its time, in time units."""
+    """How an event is shown: its reactive, its value, in a few words and in full, and its time, in time units."""
 
     name: str
+    value: Any
     label: str
-    value: str
+    text: str
     start: Any
     end: Any
     is_change: bool
@@ -238,8 +239,11 @@ class Provenance:
 
         def marble(key: Any) -> Marble:
             one = self.records[key]
-            told = one.told
-            return Marble(told.label, told.start, told.end, tuple(dict.fromkeys(parts(key))), is_taken_back=one.is_taken_back)
+            told, calendar = one.told, self.calendar
+            label = label_of(calendar.shown_value(told.value)) if calendar.is_dated else told.label
+            return Marble(
+                label, told.start, told.end, tuple(dict.fromkeys(parts(key))), is_taken_back=one.is_taken_back
+            )
 
         ordered = sorted(on_lanes, key=lambda name: name not in inputs)
         return [Lane(name, list(map(marble, on_lanes[name])), is_result=name not in inputs) for name in ordered]
@@ -256,7 +260,8 @@ class Provenance:
     def text(self, record: Made) -> str:
         """Return an event in a line: its reactive, its value, and its time as it came."""
         told = record.told
-        return f"{told.name} {told.value} @ {self.calendar.text(told.start, told.end)}"
+        value = repr(self.calendar.shown_value(told.value)) if self.calendar.is_dated else told.text
+        return f"{told.name} {value} @ {self.calendar.text(told.start, told.end)}"
 
     def key_of(self, event: Event) -> Any:
         """Return the key of an event's record."""
@@ -291,9 +296,9 @@ def _of_entry(entry: Entry, slot: Slot) -> tuple[Any, Told]:
 
 
 def _told(name: str, value: object, start: Any, end: Any) -> Told:
-    return Told(name, label_of(value), repr(value), start, end, isinstance(value, Update | Delete))
+    return Told(name, value, label_of(value), repr(value), start, end, isinstance(value, Update | Delete))
 
 
 def _what(told: Told) -> tuple[Any, ...]:
     """Return what tells events of one identity apart."""
-    return told.name, told.value, told.start, told.end
+    return told.name, told.text, told.start, told.end

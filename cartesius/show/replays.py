@@ -97,7 +97,9 @@ class Replay:
             return []
         emitted: list[Event]
         if event is not None:
-            emitted = engine.push(engine.inputs[name], event.value, at=(self.calendar.time(event.start), self.calendar.time(event.end)))
+            emitted = engine.push(
+                engine.inputs[name], event.value, at=(self.calendar.time(event.start), self.calendar.time(event.end))
+            )
         elif call.kind == "end":
             emitted = engine.end(engine.inputs[name])
         else:
@@ -126,7 +128,9 @@ class Replay:
             for event in map(self.calendar.taken, emitted)
         ]
         self.steps.append(
-            Step(number, call, tuple(given), tuple(late), tuple(dropped), world.clock, world.deadlines.next(world.clock))
+            Step(
+                number, call, tuple(given), tuple(late), tuple(dropped), world.clock, world.deadlines.next(world.clock)
+            )
         )
 
     def _look_at_memories(self, number: int) -> None:
