@@ -11,7 +11,7 @@ Source: Cheney, Chiticariu, Tan, Provenance in Databases, 2009 (why-provenance).
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
@@ -23,7 +23,7 @@ from cartesius.drawing.html_tables import HtmlText, drawing, panel
 from cartesius.drawing.marble_diagrams import Lane, Marble, marble_svg
 from cartesius.drawing.markup import element
 from cartesius.errors import InvalidArgument
-from cartesius.results.recorded_calls import Departures
+from cartesius.results.recorded_calls import Departures, Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -37,18 +37,6 @@ if TYPE_CHECKING:
 
 Notes: TypeAlias = "dict[Any, int]"
 """What was noted, in order, and in which call."""
-
-
-class Told(NamedTuple):
-    """How an event is shown: its reactive, its value, in a few words and in full, and its time, in time units."""
-
-    name: str
-    value: Any
-    label: str
-    text: str
-    start: Any
-    end: Any
-    is_change: bool
 
 
 @attrs.define(slots=True)
@@ -110,8 +98,8 @@ class Provenance:
     ) -> None:
         """Record a result with its parts."""
         _, value, start, end = result
-        told = _told(output, value, start, end)
-        made = (identity, *_what(told))
+        told = Told.of(output, value, start, end)
+        made = (identity, *told.what)
         record = self._record(made, told)
         made_of = [(slot.name, *_of_entry(one, slot)) for slot, part in parts for one in singly(part)]
         record.parts = tuple([(slot, key) for slot, key, _ in made_of])
@@ -135,7 +123,7 @@ class Provenance:
         record = self._record(key, told)
         if made is not None:
             identity, (_, value, start, end) = made
-            shown = self.records[identity, *_what(_told(event.reactive, value, start, end))]
+            shown = self.records[identity, *Told.of(event.reactive, value, start, end).what]
             record.parts = shown.parts
             for _, part in shown.parts:
                 self._note(self.records[part].results, key)
@@ -280,10 +268,10 @@ def _known(notes: Notes, until: int) -> list[Any]:
 
 def _of_event(event: Event) -> tuple[Any, Told]:
     """Return the key of an event's record, and how it is shown."""
-    told = _told(event.reactive, event.value, event.start, event.end)
+    told = Told.of(event.reactive, event.value, event.start, event.end)
     if isinstance(event.value, Update | Delete):
-        return ((event.reactive, event.value.key), *_what(told)), told
-    return (event.identity, *_what(told)), told
+        return ((event.reactive, event.value.key), *told.what), told
+    return (event.identity, *told.what), told
 
 
 def _of_entry(entry: Entry, slot: Slot) -> tuple[Any, Told]:
@@ -291,14 +279,5 @@ def _of_entry(entry: Entry, slot: Slot) -> tuple[Any, Told]:
     value = entry.value
     if entry.row_key is not ABSENT:
         value = Delete(entry.row_key) if entry.deletes else Update(entry.row_key, value)
-    told = _told(slot.source, value, entry.start, entry.end)
-    return (origin(entry.identity), *_what(told)), told
-
-
-def _told(name: str, value: object, start: Any, end: Any) -> Told:
-    return Told(name, value, label_of(value), repr(value), start, end, isinstance(value, Update | Delete))
-
-
-def _what(told: Told) -> tuple[Any, ...]:
-    """Return what tells events of one identity apart."""
-    return told.name, told.text, told.start, told.end
+    told = Told.of(slot.source, value, entry.start, entry.end)
+    return (origin(entry.identity), *told.what), told

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
-    from cartesius.data.calendars import Calendar
     from cartesius.data.entries import Entry
     from cartesius.data.events import Event
     from cartesius.language.families import Slot
@@ -54,7 +53,7 @@ class Replay:
         }
         self.names = [program.names[output] for output in outputs[:n]]
         self.provenance: Provenance = self._engine._world.provenance
-        self.calendar: Calendar = self._engine._world.calendar
+        self.calendar = self.provenance.calendar
         self.calendar.is_dated = recording.is_dated
         self.steps: list[Step] = []
         self.failure = ""
@@ -97,9 +96,8 @@ class Replay:
             return []
         emitted: list[Event]
         if event is not None:
-            emitted = engine.push(
-                engine.inputs[name], event.value, at=(self.calendar.time(event.start), self.calendar.time(event.end))
-            )
+            at = self.calendar.time(event.start), self.calendar.time(event.end)
+            emitted = engine.push(engine.inputs[name], event.value, at=at)
         elif call.kind == "end":
             emitted = engine.end(engine.inputs[name])
         else:
@@ -127,11 +125,8 @@ class Replay:
             Given(places[event.reactive], self.provenance.key_of(self._engine._program.as_recorded(event)), event)
             for event in map(self.calendar.taken, emitted)
         ]
-        self.steps.append(
-            Step(
-                number, call, tuple(given), tuple(late), tuple(dropped), world.clock, world.deadlines.next(world.clock)
-            )
-        )
+        next_one = world.deadlines.next(world.clock)
+        self.steps.append(Step(number, call, tuple(given), tuple(late), tuple(dropped), world.clock, next_one))
 
     def _look_at_memories(self, number: int) -> None:
         for slot, left in self.provenance.departures.gone:
@@ -225,8 +220,6 @@ class Replay:
         """Iterate over the gates that did not let an event through in this step."""
         for slot in join.slots:
             gates = join.gates[slot.index]
-            if not gates:
-                continue
             hands = [slot.ledger.in_hand(gate) for gate in range(len(gates))]
             if not any(hands):
                 continue
