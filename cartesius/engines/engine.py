@@ -362,7 +362,10 @@ class Engine(EngineCore[Result]):
         return self._do(advance)
 
     def close(self) -> list[Event[Result]]:
-        """End all inputs and move the clock past everything; return what is decided by that."""
+        """End all inputs and move the clock past everything; return what is decided by that.
+
+        After `push_many` the rows that are retained become objects first: 10 to 20 µs each.
+        """
         self._check_thread("close")
 
         def close() -> list[Event]:
