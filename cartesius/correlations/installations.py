@@ -128,6 +128,8 @@ class Installed(Place):
                 fields[name] = self.slots[name][0]
             elif field_kind in ("duration", "durations") and fields[name] is not None:
                 fields[name] = self.join.world.units(fields[name], self.restriction, name)
+            elif field_kind == "instant":
+                fields[name] = self.join.world.calendar.unit_of(fields[name], repr(self.restriction))
         fields.update({name: _own(value) for name, value in self.restriction._states.items()})
         return copy
 

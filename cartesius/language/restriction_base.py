@@ -304,7 +304,8 @@ class Restriction(Handler):
 
     def closed_at(self, window: Window) -> Time:
         """Say, if it opens windows, the clock at which one is closed: nothing that comes in time is in it any more."""
-        return window.end
+        end: Time = window.end
+        return end
 
     def times_of(self, window: Window) -> tuple[Time, ...]:
         """Say, if it opens windows, for which deadlines nothing of a window may be held back: closing and freeing."""
