@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterator
 
     from pyspark.sql import SparkSession
     from xdist.remote import Producer
@@ -90,19 +90,19 @@ def _shared_by(nodeid: str) -> str | None:
     return next((group for group, files in SHARING.items() if nodeid.startswith(files)), None)
 
 
-class _Backwards(pytest.Dir):
-    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        return reversed([*super().collect()])
-
-
-def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Let every second process of `make test` collect from the end on.
 
     Where byte code is not there yet, as in a fresh clone, to make it takes as long as all else: each makes half of it.
     """
-    if int(getattr(parent.config, "workerinput", {}).get("workerid", "gw0")[2:]) % 2 and path.is_relative_to(TESTS):
-        return _Backwards.from_parent(parent, path=path)
-    return None
+    report = yield
+    is_second = int(getattr(collector.config, "workerinput", {}).get("workerid", "gw0")[2:]) % 2
+    if is_second and isinstance(collector, pytest.Directory) and report.passed:
+        report.result = [*reversed(report.result or ())]
+    return report
 
 
 def _place(item: pytest.Item) -> tuple[bool, tuple[str, ...]]:
