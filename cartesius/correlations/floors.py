@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from cartesius.correlations.continuations import held_by
 from cartesius.data.events import EARLIEST
 from cartesius.data.window_spans import window_of
-from cartesius.language.families import arrive
 from cartesius.plan import facts
 from cartesius.results.outputs import Events
 from cartesius.storage.stored import entries_in
@@ -189,10 +188,9 @@ class Floors:
 
 def _holds(one: Installed, slot: Slot) -> bool:
     """Whether a restriction may hold events of a slot back: it sees them come, has where to put them, and may do so."""
-    is_gate = any(family is arrive and slot in one.slots_of(fields) for _, family, fields, _ in one.marks)
-    holds_rows = bool(one.absent)  # of what has come already
-    keeps = bool(one.restriction._states) and (facts.may_hold(one) or facts.held(one) is not None)
-    return is_gate and not holds_rows and (keeps or one.suspends)
+    if slot not in one.gated or one.absent:  # where others are absent, it holds rows of what has come already
+        return False
+    return one.suspends or (bool(one.restriction._states) and (facts.may_hold(one) or facts.held(one) is not None))
 
 
 def _holds_until(gate: Installed, slot: Slot, time: Time) -> bool:
