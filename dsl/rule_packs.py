@@ -207,8 +207,13 @@ class RulePack:
     @property
     def sources(self) -> dict[str, Reactive]:
         """The inputs by name, the subject's first: tables of mappings. Packs with equal sources share their inputs."""
+        return {name: reactive(source) for name, source in self.declarations.items()}
+
+    @property
+    def declarations(self) -> dict[str, Declaration]:
+        """What those inputs are declared as: their keys, and the kinds of their fields."""
         counted = (source for source in self._counted.values() if source.another_of is None)
-        return {source.name: reactive(source) for source in (*self._used, *counted)}
+        return {source.name: source for source in (*self._used, *counted)}
 
     def table(self) -> Reactive:
         """Return the table of verdicts by subject; the same one every time. It changes when a verdict's meaning does.
