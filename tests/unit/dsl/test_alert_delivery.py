@@ -1,4 +1,4 @@
-"""Alerts reach their targets at least once, and none again that said yes: also where the sender is killed in between."""
+"""Alerts reach their targets at least once, and none again that said yes, also where the sender is killed between."""
 
 from __future__ import annotations
 
