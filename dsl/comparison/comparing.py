@@ -151,7 +151,9 @@ def compare(
     subjects = [next(iter(pack.declarations.values())) for pack in (old, new)]
     if (subjects[0].name, subjects[0].key) != (subjects[1].name, subjects[1].key):
         shown = " and ".join(f"{each.name!r} by {each.key}" for each in subjects)
-        message = f"compare: expected two packs that judge the same subject but got {shown}; compare versions of one pack"
+        message = (
+            f"compare: expected two packs that judge the same subject but got {shown}; compare versions of one pack"
+        )
         raise InvalidArgument(message)
     histories = [History(data, pack) for pack in (old, new)]
     rows = [history.rows() for history in histories]

@@ -152,8 +152,10 @@ def spans_of(
     """Return from when to when two packs say what of one subject; the last verdicts hold to the end.
 
     >>> allowed, restricted = Said("allowed"), Said("restricted", ("wind",))
-    >>> [(start, end, one.status, other.status) for start, end, one, other in spans_of(
-    ...     [(0, allowed)], [(0, allowed), (5, restricted)], 9)]
+    >>> [
+    ...     (start, end, one.status, other.status)
+    ...     for start, end, one, other in spans_of([(0, allowed)], [(0, allowed), (5, restricted)], 9)
+    ... ]
     [(0, 5, 'allowed', 'allowed'), (5, 9, 'allowed', 'restricted')]
     """
     times = sorted({time for time, _ in (*old, *new)})
