@@ -1,7 +1,7 @@
 "use strict";
 // The day's clearance of a ship: a line, her limit, the windows in which she may pass, and the moment that is shown.
 
-const SIZE = { width: 640, height: 230, left: 46, right: 12, top: 22, bottom: 26 };
+const SIZE = { height: 230, left: 46, right: 12, top: 22, bottom: 26 };
 
 function drawn(tag, attributes, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -24,7 +24,8 @@ function clearanceChart(ship, day) {
   const times = day.times.map(instant);
   const known = day.clearance.map((value, place) => [times[place], value]).filter(([, value]) => Number.isFinite(value));
   if (!known.length) return element("p", {}, "Her clearance is not known.");
-  const { width, height, left, right, top, bottom } = SIZE;
+  const width = Math.max(300, Math.min(640, by("ship").clientWidth)); // its letters keep their size
+  const { height, left, right, top, bottom } = SIZE;
   const [first, last] = [times[0], times[times.length - 1]];
   const values = [...known.map(([, value]) => value), ...(Number.isFinite(day.limit) ? [day.limit] : [])];
   const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -39,7 +40,7 @@ function clearanceChart(ship, day) {
     if (end - start > 44) picture.append(drawn("text", { x: (start + end) / 2, y: top - 6, "text-anchor": "middle" }, "window"));
   }
   const hour = 3_600_000;
-  const each = hour * Math.max(1, Math.ceil((last - first) / hour / 6));
+  const each = hour * Math.max(1, Math.ceil((last - first) / hour / (width / 100)));
   for (let tick = Math.ceil(first / each) * each; tick <= last; tick += each) {
     picture.append(drawn("line", { class: "grid", x1: x(tick), x2: x(tick), y1: top, y2: height - bottom }));
     picture.append(drawn("text", { x: x(tick), y: height - 8, "text-anchor": "middle" }, minuteOf(tick)));

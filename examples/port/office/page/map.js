@@ -119,7 +119,7 @@ function drawMap() {
   for (const status of ["allowed", "unknown", "restricted"]) { // what matters most lies on top
     for (const [ship, at] of drawn[status]) drawShip(pen, ship, at, status, colours);
   }
-  for (const [ship, at] of drawn.restricted) if (isNear || drawn.restricted.length < 12) label(pen, nameOf(ship), at.x + 9, at.y - 6, colours.ink, colours);
+  for (const [ship, at] of drawn.restricted) if (ship.mmsi !== board.chosen && (isNear || drawn.restricted.length < 12)) label(pen, nameOf(ship), at.x + 9, at.y - 6, colours.ink, colours);
   const chosen = board.ships.get(board.chosen);
   const at = chosen && placed(chosen);
   if (at) {

@@ -65,7 +65,7 @@ function showBerths() {
 function showSources() {
   renew("sources", [board.sources, Math.floor(board.now / 10_000), board.alive], () => board.sources.map((source) => element("tr", { className: source.stale ? "stale" : "" },
     element("th", { scope: "row" }, isolated(plain(source.source, 60)), source.what ? element("span", { className: "because" }, plain(source.what, 120)) : null),
-    cell("Last", timeOf(source.last)), cell("Age", ageOf(source.last), source.stale ? element("span", { className: "tag unknown" }, "too old") : ""))));
+    cell("Last", timeOf(source.last)), cell("Age", ageOf(source.last), ...(source.stale ? [" ", element("span", { className: "tag unknown" }, "too old")] : [])))));
   const silent = board.sources.filter((source) => source.stale).map((source) => plain(source.source, 60));
   by("silent").hidden = !silent.length;
   setText("silent", silent.length ? `Too old to go by: ${silent.join(", ")}. What rests on it is unknown.` : "");

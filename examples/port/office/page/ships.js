@@ -46,7 +46,7 @@ function rowOf(ship) {
   const age = element("span", {}, ageOf(ship.seen));
   listed.ages.set(ship.mmsi, age);
   const next = ship.urgency === 1 ? [element("span", { className: "next" }, nextOf(ship.next))] : [];
-  const number = (label, value) => Object.assign(cell(label, amount(value)), { className: "number" });
+  const number = (label, value) => Object.assign(cell(label, amount(value)), { className: reason ? "number" : "number none" });
   const row = element("tr", { className: statusOf(ship) },
     element("th", { scope: "row" }, shipButton(ship)),
     cell("Verdict", verdictTag(statusOf(ship))),
