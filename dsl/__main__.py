@@ -1,7 +1,7 @@
-"""The command `python -m dsl`: check, describe or edit a file of rules.
+"""The command `python -m dsl`: check, describe or edit a file of rules, or compare two over a history.
 
 `check` reports what is wrong with the file, its line and a caret, or else the flaws that `RulePack.lint` proves, and
-exits with 1; `edit` needs `cartesius-joins[edit]`.
+exits with 1; `edit` needs `cartesius-joins[edit]`, `compare` `cartesius-joins[compare]`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit status: 0, or 1 for a file that is wrong or not there.
+    """Run the command; return its exit status: 0, or 1 for a file that is wrong or not there; of `compare` see there.
 
     Args:
         arguments: What stands behind ``python -m dsl``; default: the program's own arguments.
     """
     chosen = _parser().parse_args(arguments)
+    if chosen.command == "compare":
+        return _compare(chosen)
     path: Path = chosen.file
     try:
         text = path.read_text(encoding="utf-8")
@@ -68,13 +70,23 @@ def _edit(path: Path, port: int, browse: bool) -> int:
     return 0
 
 
+def _compare(chosen: argparse.Namespace) -> int:
+    try:
+        with needing("python -m dsl compare", "cartesius-joins[compare]"):
+            from dsl.comparison.compare_command import run  # noqa: PLC0415 - with Arrow, rich and matplotlib
+    except NotInstalled as error:
+        print(error, file=sys.stderr)
+        return 2
+    return run(chosen)
+
+
 def _fail(message: str) -> int:
     print(message, file=sys.stderr)
     return 1
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m dsl", description="Check, describe or edit a file of rules.")
+    parser = argparse.ArgumentParser(prog="python -m dsl", description="Check, describe, edit or compare rules.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, said in (
         (
@@ -90,7 +102,32 @@ def _parser() -> argparse.ArgumentParser:
         )
         if name == "edit":
             add_page_options(command)
+    said = "judge a history by two files of rules, and show what changes"
+    epilog = "Exit status: 0 nothing changes, 1 something does (see --fail-on), 2 refused."
+    _add_compare_options(commands.add_parser("compare", help=said, description=said.capitalize() + ".", epilog=epilog))
     return parser
+
+
+def _add_compare_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("old", type=Path, metavar="OLD.rules", help="the rules as they are")
+    command.add_argument("new", type=Path, metavar="NEW.rules", help="the rules as they would be")
+    command.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="the history: a file for each source, see docs/how_to/compare_rules.md",
+    )
+    command.add_argument("--out", type=Path, metavar="FOLDER", help="write a Parquet file and a picture there")
+    command.add_argument("--spark", action="store_true", help="judge on a local Spark, which finds the same")
+    command.add_argument("--rows", type=int, default=20, metavar="N", help="how many differences to print; default: 20")
+    command.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        metavar="CHANGE",
+        help="exit with 1 on this alone: restricted, status, reasons, findings or unread; may be given several times",
+    )
 
 
 if __name__ == "__main__":
