@@ -7,7 +7,8 @@ Rooms, each standing on those before it:
 - `columns`: the same as expressions over columns; `judgements`: from rows and the clock to a verdict
 - `declarations`: sources, forecasts, totals, relations; `tables`: a pack as correlations of tables
 - `proofs`: what can never hold, and the lint; `english`: a pack for people to read
-- `text`: files of rules, read and printed; `rule_packs`: what users hold of a pack; `editor`: the page that edits one
+- `text`: files of rules, read and printed; `rule_packs`: what users hold of a pack
+- `versions`: rules that change, and the log of it; `editor`: the page that edits them
 """
 
 from dsl import units as units
