@@ -180,6 +180,9 @@ class RulePack:
         """
         return printed(self.name, self._place, self._only, self._used, self._links, self._statements)
 
+    def _printer(self) -> Printer:
+        return Printer(self._place, self._only, self._used, self._links, self._statements)
+
     def __enter__(self) -> RulePack:
         """Open the pack: rules are written into it until the `with` block ends.
 
@@ -219,10 +222,10 @@ class RulePack:
         True
         """
         if self._version is None:
-            parts = (self._place, self._only, self._used, self._links, self._statements)
             try:
-                whole = Printer(*parts).whole(self.name)
+                whole = self._printer().whole(self.name)
             except InvalidRule:
+                parts = (self._place, self._only, self._used, self._links, self._statements)
                 whole = repr((self.name, *parts, *self._counted.values()))
             self._version = hashlib.sha256(whole.encode()).hexdigest()[:12]
         return self._version

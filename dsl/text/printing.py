@@ -96,6 +96,19 @@ class Printer:
         Raises:
             InvalidRule: It cannot be written.
         """
+        lines = self.head(name)
+        for number, (statement, above) in enumerate(_with_above(self.statements)):
+            shown = list(self.statement(statement, above))
+            apart = len(shown) > 1 or not number or lines[-1].startswith(_INDENT)
+            lines += [*([""] * apart), *shown]
+        return "\n".join(lines) + "\n"
+
+    def head(self, name: str) -> list[str]:
+        """Return the lines before the rules.
+
+        Raises:
+            InvalidRule: It cannot be written.
+        """
         lines = [f"pack: {free(name)}", f"subject: {identifier(self.sources[0].name)}"]
         if self.place is not None:
             lines.append(f"location: {self.phrasing.term(self.place)}")
@@ -113,11 +126,7 @@ class Printer:
         lines += [
             f"define {title(each.name)}: {self.phrasing.term(each.operand)}" for each in self.vocabulary.definitions
         ]
-        for number, (statement, above) in enumerate(_with_above(self.statements)):
-            shown = list(self.statement(statement, above))
-            apart = len(shown) > 1 or not number or lines[-1].startswith(_INDENT)
-            lines += [*([""] * apart), *shown]
-        return "\n".join(lines) + "\n"
+        return lines
 
     def statement(self, statement: Statement, above: Statement | None = None, depth: int = 0) -> Iterator[str]:
         """Yield the lines of a statement that stands below the statement ``above``.
