@@ -29,6 +29,7 @@ from restrictions.gates.life_stages import ageing, collating
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dsl.judgements.accounts import Gathered
     from dsl.judgements.judges import Judge
     from dsl.judgements.passing import Passage, Passing
     from dsl.meaning.evaluation import Evaluate
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from dsl.terms.terms import Declaration, Term
 
 
-def presence(judge: Judge | Passing, only: tuple[Term, ...]) -> Presence:
+def presence(judge: Judge | Passing | Gathered, only: tuple[Term, ...]) -> Presence:
     """Return what the clock makes of the subject's rows, where ``only`` are the conditions on them and the clock."""
     subject = judge.sources[0]
     terms = (*conditions(judge.statements), *only)
@@ -74,7 +75,7 @@ def schedules(source: Declaration, predictions: Reactive) -> Reactive:
 class Considered:
     """A judgement of the subjects that are considered, in a tuple: None for one for which a condition is false."""
 
-    judge: Judge | Passing
+    judge: Judge | Passing | Gathered
     only: tuple[Term, ...]
     compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _only: tuple[Evaluate, ...] = attrs.field(init=False, eq=False, repr=False)
