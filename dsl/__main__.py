@@ -1,7 +1,8 @@
-"""The command `python -m dsl`: check, describe or edit a file of rules, or compare two over a history.
+"""The command `python -m dsl`: check, describe or edit a file of rules, compare two over a history, or ask why.
 
 `check` reports what is wrong with the file, its line and a caret, or else the flaws that `RulePack.lint` proves, and
-exits with 1; `edit` needs `cartesius-joins[edit]`, `compare` `cartesius-joins[compare]`.
+exits with 1; `edit` needs `cartesius-joins[edit]`, `compare` `cartesius-joins[compare]`, `why`
+`cartesius-joins[columns]`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit status: 0, or 1 for a file that is wrong or not there; of `compare` see there.
+    """Run the command; return its exit status: 0, 1 for a file that is wrong; of `compare` and `why` see there.
 
     Args:
         arguments: What stands behind ``python -m dsl``; default: the program's own arguments.
@@ -30,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parser().parse_args(arguments)
     if chosen.command == "compare":
         return _compare(chosen)
+    if chosen.command == "why":
+        return _why(chosen)
     path: Path = chosen.file
     try:
         text = path.read_text(encoding="utf-8")
@@ -80,13 +83,25 @@ def _compare(chosen: argparse.Namespace) -> int:
     return run(chosen)
 
 
+def _why(chosen: argparse.Namespace) -> int:
+    try:
+        with needing("python -m dsl why", "cartesius-joins[columns]"):
+            from dsl.audit.why_command import run  # noqa: PLC0415 - with Arrow
+    except NotInstalled as error:
+        print(error, file=sys.stderr)
+        return 2
+    return run(chosen)
+
+
 def _fail(message: str) -> int:
     print(message, file=sys.stderr)
     return 1
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m dsl", description="Check, describe, edit or compare rules.")
+    parser = argparse.ArgumentParser(
+        prog="python -m dsl", description="Check, describe, edit or compare rules, or ask why."
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, said in (
         (
@@ -105,7 +120,31 @@ def _parser() -> argparse.ArgumentParser:
     said = "judge a history by two files of rules, and show what changes"
     epilog = "Exit status: 0 nothing changes, 1 something does (see --fail-on), 2 refused."
     _add_compare_options(commands.add_parser("compare", help=said, description=said.capitalize() + ".", epilog=epilog))
+    said = "say why a subject, such as a ship, was judged as it was at any moment of a history"
+    epilog = "Exit status: 0 answered, 2 refused."
+    _add_why_options(commands.add_parser("why", help=said, description=said.capitalize() + ".", epilog=epilog))
     return parser
+
+
+def _add_why_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--ship", "--subject", dest="subject", required=True, metavar="KEY|NAME", help="whose verdict: its key or name"
+    )
+    command.add_argument(
+        "--at", required=True, metavar="TIME", help="when, as 2020-06-30T14:00Z; without a zone in UTC"
+    )
+    rules = command.add_mutually_exclusive_group(required=True)
+    rules.add_argument("--rules", type=Path, metavar="FILE", help="the rules")
+    rules.add_argument("--packs", type=Path, metavar="LOG", help="the log of packs: those count that were in force")
+    command.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="the history: a file for each source, see docs/how_to/compare_rules.md",
+    )
+    command.add_argument("--all", action="store_true", help="list also the requirements that did not apply")
+    command.add_argument("--json", action="store_true", help="print the answer, all of it, as JSON")
 
 
 def _add_compare_options(command: argparse.ArgumentParser) -> None:

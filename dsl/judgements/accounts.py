@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from dsl.terms.statements import Statement
     from dsl.terms.terms import Declaration, Term
 
+    _Around: TypeAlias = "tuple[tuple[Term, bool | None], ...]"
+
 Outcome: TypeAlias = Literal["holds", "fails", "undecided", "does not apply"]
 _BOUNDS: Final = {"<": "less than", "<=": "at most", ">": "more than", ">=": "at least", "==": "", "!=": "other than"}
 
@@ -60,13 +62,14 @@ class Bound:
 class Accounted:
     """A requirement in one situation."""
 
+    statement: Requirement
     reason: Reason
     """Its name and text, the values, and the margin, whether or not it holds."""
     outcome: Outcome
     """It does not apply where a condition around it is false."""
     bound: Bound | None
     """None where its condition is more than one comparison."""
-    conditions: tuple[tuple[str, bool | None], ...]
+    conditions: tuple[tuple[Term, bool | None], ...]
     """What stands around it, the outer first, and whether that is so; None: that is unknown."""
     reads: tuple[str, ...]
     """The sources that it and what stands around it observe."""
@@ -142,7 +145,7 @@ class _Walk:
     def over(
         self,
         statements: Sequence[Statement],
-        around: tuple[tuple[str, bool | None], ...],
+        around: _Around,
         doubts: tuple[Doubt, ...],
         reads: tuple[str, ...],
         place: str | int | None,
@@ -160,7 +163,7 @@ class _Walk:
                 inner = each.place if isinstance(each, Located) else place
                 yield from self.over(
                     each.body,
-                    (*around, (text(each.condition), answer)),
+                    (*around, (each.condition, answer)),
                     (*doubts, doubt) if answer is None else doubts,
                     _observed(each.condition, reads),
                     inner,
@@ -169,7 +172,7 @@ class _Walk:
     def required(
         self,
         statement: Requirement,
-        around: tuple[tuple[str, bool | None], ...],
+        around: _Around,
         doubts: tuple[Doubt, ...],
         reads: tuple[str, ...],
         place: str | int | None,
@@ -182,13 +185,13 @@ class _Walk:
         missing = missing_of(self.situation, doubts) if is_inside and not answer else ()
         reason = described(statement, self.slots, place, self.compilation)(self.situation, missing)
         outcome = _outcome(is_inside, None if answer else reason)
-        return Accounted(reason, outcome, self.bound(condition), around, _observed(condition, reads))
+        return Accounted(statement, reason, outcome, self.bound(condition), around, _observed(condition, reads))
 
     def paired(
         self,
         block: Against,
         alone: Statement,
-        around: tuple[tuple[str, bool | None], ...],
+        around: _Around,
         doubts: tuple[Doubt, ...],
         reads: tuple[str, ...],
         place: str | int | None,
@@ -201,7 +204,7 @@ class _Walk:
         nothing = Reason(name, written, place, because, severity=statement.severity, reference=statement.reference)
         reason = nothing if found is None or not is_inside else found
         observed = _observed(statement.condition, (*reads, block.other.name))
-        return Accounted(reason, _outcome(is_inside, found), None, around, observed)
+        return Accounted(statement, reason, _outcome(is_inside, found), None, around, observed)
 
     def bound(self, condition: Term) -> Bound | None:
         match condition:
