@@ -7,6 +7,7 @@ that share a time may come in any order.
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
@@ -168,7 +169,7 @@ def spans_of(
     one, other = iter(old), iter(new)
     next_one, next_other = next(one, None), next(other, None)
     said_old = said_new = NOTHING
-    for time, until in zip(times, [*times[1:], end], strict=True):
+    for time, until in pairwise([*times, end]):
         if next_one is not None and next_one[0] == time:
             said_old, next_one = next_one[1], next(one, None)
         if next_other is not None and next_other[0] == time:
