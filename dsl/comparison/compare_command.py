@@ -6,7 +6,6 @@ is wrong, a folder that is no history, no Spark.
 
 from __future__ import annotations
 
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +21,7 @@ from dsl.rule_packs import RulePack
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from dsl.comparison.comparing import Comparison
 
@@ -49,18 +49,18 @@ def run(chosen: argparse.Namespace) -> int:
     except (CartesiusError, OSError, UnicodeError) as error:
         Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True).print(f"compare: {error}")
         return REFUSED
-    console.print(f"{chosen.old.name} → {chosen.new.name}")
+    console.print(f"{chosen.old.name} ({found.old.version}) → {chosen.new.name} ({found.new.version})")
     report(console, found, chosen.rows)
     if chosen.out is not None:
         chosen.out.mkdir(parents=True, exist_ok=True)
-        pq.write_table(found.differences, chosen.out / WRITTEN[0])
+        versions = {"pack_before": found.old.version, "pack_after": found.new.version}
+        pq.write_table(found.differences.replace_schema_metadata(versions), chosen.out / WRITTEN[0])
         draw(found, chosen.out / WRITTEN[1])
         console.print(f"Written to {chosen.out}: {', '.join(WRITTEN)}")
     where = "on Spark" if chosen.spark else "in this process"
     judged = 2 * found.rows  # by either pack
-    console.print(
-        f"{judged:,} rows judged {where} in {seconds:,.1f} s: {judged / seconds:,.0f} rows a second", style="dim"
-    )
+    said = f"{judged:,} rows judged {where} in {seconds:,.1f} s: {judged / seconds:,.0f} rows a second"
+    console.print(said, style="dim")
     return CHANGED if set(found.changed) & set(chosen.fail_on or CHANGES) else SAME
 
 
@@ -78,16 +78,16 @@ def _here(packs: list[RulePack], chosen: Any, console: Console) -> Comparison:
         transient=True,
     ) as bar:
         task = bar.add_task("judging", total=1)
-        return compare(*packs, chosen.data, progress=lambda done, rows: bar.update(task, completed=done, total=rows))
+        return compare(
+            packs[0], packs[1], chosen.data, progress=lambda done, rows: bar.update(task, completed=done, total=rows)
+        )
 
 
 def _on_spark(packs: list[RulePack], chosen: Any, console: Console) -> Comparison:
     from dsl.comparison.judging_on_spark import local_spark  # noqa: PLC0415 - with Spark, where it is wanted
 
+    def tell(done: int, rows: int) -> None:
+        console.print(f"{done:,} of {rows:,} rows judged")
+
     with local_spark() as spark:
-        return compare(
-            *packs,
-            chosen.data,
-            spark=spark,
-            progress=lambda done, rows: console.print(f"{done:,} of {rows:,} rows judged"),
-        )
+        return compare(packs[0], packs[1], chosen.data, spark=spark, progress=tell)

@@ -6,19 +6,20 @@ sources, nor fields.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, final
 
 import attrs
 
 from cartesius.errors import InvalidArgument
+from cartesius.installation import needing
 from dsl.comparison.differences import differences
 from dsl.comparison.verdict_spans import NOT_JUDGED, judged_here
 from dsl.histories.history_folders import History
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
@@ -128,8 +129,8 @@ def compare(
     >>> _ = (folder / "vessel.csv").write_text("\n".join(["time,mmsi,draught", *rows]))
     >>> old, new = RulePack.from_text(rules), RulePack.from_text(rules.replace("15 m", "14 m"))
     >>> found = compare(old, new, folder)
-    >>> found.differences.select(["subject", "hours", "status_before", "status_after", "failed_after"]).to_pylist()
-    [{'subject': 244, 'hours': 6.0, 'status_before': 'allowed', 'status_after': 'restricted', 'failed_after': ['draught']}]
+    >>> found.differences.select(["subject", "hours", "status_after", "failed_after"]).to_pylist()
+    [{'subject': 244, 'hours': 6.0, 'status_after': 'restricted', 'failed_after': ['draught']}]
     >>> compare(old, old, folder).is_empty
     True
 
@@ -151,23 +152,14 @@ def compare(
     subjects = [next(iter(pack.declarations.values())) for pack in (old, new)]
     if (subjects[0].name, subjects[0].key) != (subjects[1].name, subjects[1].key):
         shown = " and ".join(f"{each.name!r} by {each.key}" for each in subjects)
-        message = (
-            f"compare: expected two packs that judge the same subject but got {shown}; compare versions of one pack"
-        )
+        message = f"compare: expected two packs of one subject but got {shown}; compare versions of one pack"
         raise InvalidArgument(message)
     histories = [History(data, pack) for pack in (old, new)]
     rows = [history.rows() for history in histories]
     spans: list[VerdictSpans] = []
-    with ExitStack() as work:
-        for pack, history in zip((old, new), histories, strict=True):
-            done = sum(rows[: len(spans)])
-            if spark is None:
-                spans.append(judged_here(pack, history, lambda number, done=done: progress(done + number, sum(rows))))  # type: ignore[misc]  # a default holds it
-            else:
-                from dsl.comparison.judging_on_spark import judged_on_spark  # noqa: PLC0415 - with Spark, where it is wanted
-
-                spans.append(judged_on_spark(spark, pack, history, work))
-            progress(done + history.rows(), sum(rows))
+    for pack, history, before in zip((old, new), histories, (0, rows[0]), strict=True):
+        spans.append(_judged(pack, history, spark, lambda done, before=before: progress(before + done, sum(rows))))  # type: ignore[misc]  # a default holds it
+        progress(sum(rows[: len(spans)]), sum(rows))
     starts = [each.start for each in spans if each.start is not None]
     if not starts:
         message = f"compare: expected a history with rows but {data} has none that can be read"
@@ -190,3 +182,15 @@ def compare(
         number_unread=fullest.number_unread,
         unread=fullest.unread,
     )
+
+
+def _judged(
+    pack: RulePack, history: History, spark: SparkSession | None, progress: Callable[[int], object]
+) -> VerdictSpans:
+    if spark is None:
+        return judged_here(pack, history, progress)
+    with needing("compare", "cartesius-joins[spark]"):
+        from dsl.comparison.judging_on_spark import Prepared, judged_on_spark  # noqa: PLC0415 - where it is wanted
+
+    with TemporaryDirectory(prefix="compare-history-") as folder:
+        return judged_on_spark(spark, pack, Prepared(history, Path(folder)))

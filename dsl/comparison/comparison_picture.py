@@ -1,4 +1,4 @@
-"""The picture of a comparison: how long each rule restricts before and after, and how many subjects are concerned when."""
+"""The picture of a comparison: how long each rule restricts before and after, and how many subjects are concerned."""
 
 from __future__ import annotations
 
@@ -110,9 +110,9 @@ def _draw_times(axes: Axes, found: Comparison) -> None:
     axes.set_xlim(moments[0], moments[-1])
     axes.set_ylim(0, max(1.0, 1.08 * float(floor.max(initial=0))))
     axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-    locator = AutoDateLocator(maxticks=9)
+    locator = AutoDateLocator(maxticks=9)  # type: ignore[no-untyped-call]  # matplotlib types no dates
     axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))  # type: ignore[no-untyped-call]  # as above
     axes.legend(
         loc="lower left",
         bbox_to_anchor=(-0.01, 0.97),

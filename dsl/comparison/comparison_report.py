@@ -137,12 +137,12 @@ def why(row: dict[str, Any]) -> str:
 
     >>> empty = {"failed_before": [], "missing_before": [], "missing_after": []}
     >>> why({**empty, "failed_before": ["wind"], "failed_after": ["draught"]})
-    '+ draught, − wind'
+    '+ draught, - wind'
     >>> why({**empty, "failed_after": [], "missing_after": ["tide"]})
     'not known: tide'
     """
     before, after = row["failed_before"], row["failed_after"]
-    said = [f"+ {each}" for each in after if each not in before] + [f"− {each}" for each in before if each not in after]
+    said = [f"+ {each}" for each in after if each not in before] + [f"- {each}" for each in before if each not in after]
     missing = [each for each in row["missing_after"] if row.get("status_after", "unknown") == "unknown"]
     parts = [", ".join(said), f"not known: {', '.join(missing)}" if missing else ""]
     return printable("; ".join(filter(None, parts)))

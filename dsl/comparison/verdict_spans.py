@@ -7,6 +7,7 @@ that share a time may come in any order.
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
@@ -72,6 +73,12 @@ class VerdictSpans:
         self.end = max(self.end, times[1])
         self.rows += rows
 
+    def without_verdicts(self) -> VerdictSpans:
+        """Return spans over the same history in which nothing is said yet."""
+        fresh = VerdictSpans()
+        fresh.names, fresh.start, fresh.end, fresh.rows = self.names, self.start, self.end, self.rows
+        return fresh
+
     def keys(self) -> Iterable[Key]:
         """Return all subjects."""
         return self._changes.keys()
@@ -106,7 +113,7 @@ def judged_here(pack: RulePack, history: History, progress: Callable[[int], obje
         spans.saw((int(every.min()), int(every.max())), len(every))
         _add(spans, events_of(engine.push_many(batch)))
         if subject.name in stretch:
-            _name(spans, subject.key, stretch[subject.name])
+            add_name(spans, subject.key, stretch[subject.name])
         before += len(every)
         progress(before)
     if spans.start is not None:
@@ -136,7 +143,7 @@ def _add(spans: VerdictSpans, events: Iterable[Any]) -> None:
         spans.add(change.key, int(event.end), found)
 
 
-def _name(spans: VerdictSpans, key: str | None, table: pa.Table) -> None:
+def add_name(spans: VerdictSpans, key: str | None, table: pa.Table) -> None:
     """Note what the subjects of a table are called."""
     if key in table.column_names and _NAME in table.column_names and pa.types.is_string(table.column(_NAME).type):
         last = table.group_by(key, use_threads=False).aggregate([(_NAME, "last")])
@@ -149,7 +156,7 @@ def _name(spans: VerdictSpans, key: str | None, table: pa.Table) -> None:
 def spans_of(
     old: list[tuple[int, Said]], new: list[tuple[int, Said]], end: int
 ) -> Iterator[tuple[int, int, Said, Said]]:
-    """Return from when to when two packs say what of one subject; the last verdicts hold to the end.
+    """Return from when to when two packs say what of one subject; the last verdicts hold to the end, and no longer.
 
     >>> allowed, restricted = Said("allowed"), Said("restricted", ("wind",))
     >>> [
@@ -158,11 +165,11 @@ def spans_of(
     ... ]
     [(0, 5, 'allowed', 'allowed'), (5, 9, 'allowed', 'restricted')]
     """
-    times = sorted({time for time, _ in (*old, *new)})
+    times = sorted({time for time, _ in (*old, *new) if time < end})
     one, other = iter(old), iter(new)
     next_one, next_other = next(one, None), next(other, None)
     said_old = said_new = NOTHING
-    for time, until in zip(times, [*times[1:], end], strict=True):
+    for time, until in pairwise([*times, end]):
         if next_one is not None and next_one[0] == time:
             said_old, next_one = next_one[1], next(one, None)
         if next_other is not None and next_other[0] == time:

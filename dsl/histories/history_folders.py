@@ -118,11 +118,14 @@ class History:
         """
         self._begin()
         found = {}
-        for name, files in self.files.items():
-            nothing = pa.schema(list(schema_of(files.source).items())).empty_table()
-            parts = [nothing, *self._parts(name, BATCH)]
+        for name in self.files:
+            parts = list(self._parts(name, BATCH)) or [self.empty(name)]
             found[name] = pa.concat_tables(parts, promote_options="permissive")
         return found
+
+    def empty(self, name: str) -> pa.Table:
+        """Return the table of a source without rows."""
+        return pa.schema(list(schema_of(self.files[name].source).items())).empty_table()
 
     def batches(self, size: int = BATCH) -> Iterator[dict[str, pa.Table]]:
         """Return the rows a stretch of time after the other, as `columns` has them, so that memory stays bounded.

@@ -67,7 +67,3 @@ def history(folder: Path, data: Path, wind_day: datetime) -> None:
     lost = f"; {len(day.dead)} rows cannot be used and are not in it" if day.dead else ""
     console.print(f"Written to {folder}: {len(day.readings):,} readings of {day.day:%-d %B %Y}{lost}")
     end(day.damaged)
-
-
-if __name__ == "__main__":
-    history(prog_name="python -m examples.port.history")
