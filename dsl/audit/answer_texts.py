@@ -29,8 +29,8 @@ _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 def told(answer: Answer, *, with_all: bool = False) -> str:
     """Return an answer as text; the requirements that did not apply are counted, and listed where that is asked for."""
-    called = "" if answer.name is None else f"{answer.name.strip()} "
-    who = f"{called}({answer.kind.replace('_', ' ')} {answer.subject})"
+    what = answer.kind.replace("_", " ")
+    who = f"{answer.name.strip()} ({what} {answer.subject})" if answer.name else f"{what.capitalize()} {answer.subject}"
     if answer.verdict is None:
         first = f"{who} was not judged at {moment(answer.at)}: the rules do not consider it then."
     else:
