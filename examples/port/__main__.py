@@ -20,7 +20,7 @@ from examples.port.bootstrap import NoBroker, check_broker
 from examples.port.cells import moment
 from examples.port.clearances import chosen, clearances_at_berth
 from examples.port.dead_letters import write_dead_letters
-from examples.port.history import history
+from examples.port.history import history, year
 from examples.port.inputs import DAY, WIND_DAY, read_day
 from examples.port.office.command import board
 from examples.port.on_nmea import run_on_nmea, show_nmea
@@ -213,6 +213,7 @@ def main(
 
 main.add_command(board)
 main.add_command(history)
+main.add_command(year)
 
 
 def _draw_clearances(day: Day, log: ChangeLog, said: Sequence[str], folder: Path) -> None:

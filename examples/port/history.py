@@ -1,13 +1,15 @@
-"""The day as a history: a folder with a file for each source, as `dsl.histories` reads it and `compare` judges it."""
+"""The day, or many made of it, as a history: a folder with files for each source, as `dsl.histories` reads it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import click
 import pyarrow as pa
 import pyarrow.parquet as pq
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from examples.port.inputs import SOURCES, WIND_DAY, read_day
 from examples.port.outside import PlainConsole
@@ -67,3 +69,43 @@ def history(folder: Path, data: Path, wind_day: datetime) -> None:
     lost = f"; {len(day.dead)} rows cannot be used and are not in it" if day.dead else ""
     console.print(f"Written to {folder}: {len(day.readings):,} readings of {day.day:%-d %B %Y}{lost}")
     end(day.damaged)
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--days", type=click.IntRange(1, 3660), default=365, help="How many days.")
+@click.option(
+    "--reports", type=click.IntRange(100), default=10_000_000, help="How many reports of ships, about, in all."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, help="Of all that is drawn: the same seed makes the same days."
+)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=DATA,
+    show_default="the data beside the program",
+    help="Folder with the five input files.",
+)
+def year(folder: Path, days: int, reports: int, seed: int, data: Path) -> None:
+    """Write many days made of the one as a history into FOLDER, a Parquet file for each source and day.
+
+    Ships, berths, tides, streams and winds are drawn anew for each day, as `examples/port/resampling.py` says; 365 days
+    of ten million reports are 0.2 GB.
+    """
+    from examples.port.resampling import Resampled, write_days  # noqa: PLC0415 - it stands on this module
+
+    console = PlainConsole()
+    if folder.exists() and any(folder.iterdir()):
+        refuse(FileExistsError(f"{folder}: expected an empty folder, or none, but it has files; name another"))
+    started = perf_counter()
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(bar_width=40), TimeElapsedColumn(), console=console
+    ) as bar:
+        task = bar.add_task("drawing days", total=days)
+        try:
+            made = Resampled(data, seed, reports // days)
+            found = write_days(made, days, folder, lambda done, _: bar.update(task, completed=done))
+        except (UnusableFile, OSError) as error:
+            refuse(error)
+    console.print(f"Written to {folder}: {days:,} days, {found:,} reports, in {perf_counter() - started:,.0f} s")
