@@ -1,6 +1,7 @@
 """The command: ``python -m examples.port`` judges the ships of New York harbour, on Spark or in this process.
 
-``python -m examples.port board`` shows them on a page while they are judged. With ``--nmea FILE`` it judges those of Rotterdam instead, from raw AIS messages.
+``python -m examples.port board`` shows them on a page while they are judged. With ``--nmea FILE`` it judges those of
+Rotterdam instead, from raw AIS messages.
 """
 
 from __future__ import annotations
@@ -110,6 +111,12 @@ _WRITTEN: Final = ("verdicts.parquet", "dead_letters.csv", "clearance.png", "win
     show_default="fetched from Maven Central",
     help="The jars of Spark's Kafka connector, for --kafka. Spark 4.3 has none yet: see `make run-kafka`.",
 )
+@click.option(
+    "--store",
+    metavar="FILE|URL",
+    show_default="none",
+    help="Write the verdict changes into a store as well, each once: `board --feed none --store …` shows it meanwhile.",
+)
 @click.option("--rows", type=click.IntRange(0), default=24, help="How many ships to print.")
 @click.option("--verbose", is_flag=True, help="Print a line per micro-batch on Spark: rows, state, watermark, time.")
 @click.option("--no-color", is_flag=True, help="Print without colours; so does the environment variable NO_COLOR.")
@@ -141,6 +148,7 @@ def main(
     buckets: int,
     kafka: str | None,
     jars: Path | None,
+    store: str | None,
     rows: int,
     verbose: bool,
     no_color: bool,
@@ -191,7 +199,7 @@ def main(
         if in_process:
             log, dead, spark = judged_here(day, rules, slice_minutes, told)
         elif kafka is None:
-            log, dead, spark = judged_on_spark(day, rules, out, slice_minutes, buckets, told)
+            log, dead, spark = judged_on_spark(day, rules, out, slice_minutes, buckets, told, store)
         else:
             log, dead, spark = judged_on_kafka(day, rules, out, buckets, kafka, jars, told)
         done(slices - 1)
@@ -261,8 +269,10 @@ def _check_options(context: click.Context) -> None:
     """Refuse options that would be ignored beside the others."""
     given = [name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
     useless = {"jars": "with --kafka"} if "kafka" not in given else {"slice_minutes": "without --kafka"}
+    if "kafka" in given:
+        useless["store"] = "without --kafka: `board --kafka` reads the topics"
     if "in_process" in given:
-        useless |= dict.fromkeys(["buckets", "kafka", "jars", "verbose"], "without --in-process")
+        useless |= dict.fromkeys(["buckets", "kafka", "jars", "store", "verbose"], "without --in-process")
     if "nmea" in given:
         useless |= {name: "without --nmea" for name in given if name not in {"nmea", "out", "on", "rows", "no_color"}}
     else:

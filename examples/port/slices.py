@@ -55,6 +55,15 @@ def slice_of(day: Day, reading: Reading, minutes: int) -> int:
     return passed // (minutes * 60_000_000) if 0 <= passed < _DAY_MINUTES * 60_000_000 else 0
 
 
+def fields_of(source: str) -> tuple[str, ...]:
+    """Return the names of a source's fields.
+
+    >>> fields_of("tide")
+    ('sensor', 'height', 'highest', 'low_water')
+    """
+    return tuple(_FIELDS[source])
+
+
 def spark_schema(source: str) -> str:
     """Return the columns of a source's files, as Spark writes them.
 

@@ -2,12 +2,11 @@
 
 Feeds write into the store, whoever shows or tells something reads it, and no feed knows who that is. In reading order:
 
-- `records`: a change of a verdict, a reading, a batch of both; `store`, `databases`: what keeps them, in SQLite or
-  PostgreSQL
-- `links`: which rows a verdict reads; `rule_lists`: what is noted of a pack; `replay`: the feed in this process; `spark_feed`, `kafka_feed`: those from a query on Spark, and from topics
+- `records`: a change of a verdict, a reading, a batch of both, what is noted of a pack; `databases`, `store`: what
+  keeps them, in SQLite or PostgreSQL
+- `judging`: a pack at work; `replay`, `kafka_feed`: the feeds that judge in this process; `spark_feed`: the sink of a
+  query on Spark
 - `foreseen`: the next change of a verdict that the forecasts foresee
-- `views`: a ship, a source, a berth as the page shows them; `board`: the whole of it at any moment; `following`: what has
-  changed since, for the stream
-- `office_page`: the page and its questions; `command`: ``python -m examples.port board``
-- `load`: how soon changes are in the pages of many
+- `views`: a ship, a source, a berth as the page shows them; `following`: the office as it is now, and what changes, for
+  the stream; `board`: the page, and its questions about any moment; `command`: ``python -m examples.port board``
 """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from cartesius.errors import CartesiusError
+from cartesius.pages.local_pages import Page
 from examples.port.arrivals import call_of
 from examples.port.clearances import LIMIT_M, TANKER_LIMIT_M, clearance_points
 from examples.port.office.views import (
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from examples.port.office.records import Seen
     from examples.port.office.store import Store
 
+FOLDER: Final = Path(__file__).resolve().parent / "page"
 SHARE: Final = 0.2
 """Of the time of one core, how much looking ahead takes at most, while it goes on."""
 
@@ -74,7 +77,7 @@ class Board:
         pack, packs = pack_view(self._following.packs(), now)
         berths = [each for each in rows if each.source == "berth"]
         return {
-            "last": last, "clock": clock, "pack": packs, "sources": sources, "ships": views,
+            "event": last, "clock": clock, "pack": packs, "sources": sources, "ships": views,
             "rules": rule_views(pack, views), "berths": berth_views(berths, views),
         }  # fmt: skip
 
@@ -121,7 +124,7 @@ class Board:
         return self._foresight.next_change(report.row, now)
 
     def _ahead(self, report: Seen, now: int) -> tuple[Json | None, list[str]]:
-        """The clearance of the day at the berth where a ship lies or comes, when she may pass, and what forbids it now."""
+        """The day's clearance at the berth where a ship lies or comes, when she may pass, and what forbids it now."""
         ship = report.row
         berths = {each.values["id"]: each.values for each in self._day.readings if each.source == "berth"}
         call = call_of(ship, berths, now) if ship["draught"] else None
@@ -172,3 +175,10 @@ def _moment(asked: Json) -> int | None:
     except ValueError:
         message = f"at: expected a time in ISO 8601, such as 2020-06-30T05:30:00Z, but got {at!r}"
         raise NotUnderstood(message) from None
+
+
+def page_of(board: Board, following: Following) -> Page:
+    """Return the page that shows an office, served to this machine alone, or to those who have its token."""
+    scripts = tuple(sorted(path.name for path in FOLDER.glob("*.js")))
+    answers = {"board": board.board, "ship": board.ship}
+    return Page(FOLDER, "the board", answers, {NotUnderstood: 400}, scripts, following)

@@ -31,10 +31,12 @@ DATA: Final = Path(__file__).resolve().parents[1] / "data"
 )
 @click.option(
     "--feed",
-    type=click.Choice(["replay", "none"]),
+    type=click.Choice(["replay", "kafka", "none"]),
     default="replay",
-    help="Replay the day in this process, or show what others write into the store.",
+    help="Replay the day in this process, read topics of Kafka, or show what others write into the store.",
 )
+@click.option("--kafka", metavar="BOOTSTRAP", help="The Kafka of --feed kafka.", default="127.0.0.1:9092")
+@click.option("--topics", metavar="RUN", help="How the topics of --feed kafka begin: `make run-kafka` prints it.")
 @click.option("--speed", type=click.FloatRange(0, min_open=True), default=60.0, help="How many times real time.")
 @click.option(
     "--start",
@@ -53,17 +55,29 @@ DATA: Final = Path(__file__).resolve().parents[1] / "data"
 @click.option("--port", type=click.IntRange(0, 65_535), default=0, show_default="any free one", help="The port.")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 def board(
-    *, where: str, feed: str, speed: float, start: datetime, data: Path, host: str, port: int, no_browser: bool
+    *,
+    where: str,
+    feed: str,
+    kafka: str,
+    topics: str | None,
+    speed: float,
+    start: datetime,
+    data: Path,
+    host: str,
+    port: int,
+    no_browser: bool,
 ) -> None:
     """Show the ships of New York harbour as they are judged: who may lie, move or come in, and why not.
 
     The page shows any moment of the day. Exit status: 0; 2 where there is nothing to show, and why.
     """
+    if (feed == "kafka") != (topics is not None):
+        message = "--feed kafka and --topics RUN are of use together only"
+        raise click.UsageError(message)
     try:
         with needing("python -m examples.port board", "cartesius-joins[edit]"):
             from cartesius.pages.local_pages import serve  # noqa: PLC0415 - who judges needs no server
-            from examples.port.office.office_page import page_of  # noqa: PLC0415 - as above
-        from examples.port.office.board import Board  # noqa: PLC0415 - as above
+            from examples.port.office.board import Board, page_of  # noqa: PLC0415 - as above
         from examples.port.office.following import Following  # noqa: PLC0415 - as above
         from examples.port.office.foreseen import Foresight  # noqa: PLC0415 - as above
         from examples.port.office.replay import Replay, start_replay  # noqa: PLC0415 - as above
@@ -78,6 +92,10 @@ def board(
         if feed == "replay":
             begin = day.start + (start.hour * 3600 + start.minute * 60 + start.second) * 1_000_000
             start_replay(lambda: Replay(day, rules, store, begin=begin, speed=speed), stop)
+        elif topics is not None:
+            from examples.port.office.kafka_feed import start_kafka  # noqa: PLC0415 - as above
+
+            start_kafka(kafka, topics, store, day, rules, stop)
         following = Following(store)
         shown = Board(store, following, day, Foresight(day, rules))
         following.start(stop)

@@ -98,9 +98,13 @@ class PostgreSQL:
     def __init__(self, url: str) -> None:
         with needing("store", "cartesius-joins[postgresql]"):
             import psycopg  # noqa: PLC0415 - only where it is wanted
-        self._connect = lambda: psycopg.connect(url, autocommit=True)
+
+        def connect() -> psycopg.Connection[tuple[Any, ...]]:
+            return psycopg.connect(url, autocommit=True)
+
+        self._connect = connect
         try:
-            self._connection: psycopg.Connection[tuple[Any, ...]] = self._connect()
+            self._connection = connect()
         except psycopg.Error as error:
             raise OSError(str(error).strip()) from error
         self._waiting = threading.local()  # a thread's connection that listens

@@ -2,8 +2,8 @@
 
 One thread follows the store: what was committed is read, the parts of the page that it changes are made anew, once for
 all readers, and each gets the next number. A reader has the number of the last part that it saw, and is given what has
-a greater one. So a part that changes often waits for nobody, and a reader that is slow sees fewer of its states; what is
-kept is one state of each part, however many readers there are and however slow.
+a greater one. So a part that changes often waits for nobody, and a reader that is slow sees fewer of its states; what
+is kept is one state of each part, however many readers there are and however slow.
 
 Every second the clock is told, also where nothing changes: a page that hears nothing for longer is cut off.
 """
@@ -130,6 +130,7 @@ class Following:
         return {
             "now": None if self.now is None else iso(self.now),
             "live": quiet is not None and quiet <= QUIET_S and not over,
+            "why": "over" if over else "quiet",
             "start": None if start is None else iso(start),
             "end": None if end is None else iso(end),
             "speed": self._facts.get("speed"),
@@ -137,7 +138,7 @@ class Following:
         }
 
     def seen(self) -> tuple[str, int, list[Ship], list[Seen], list[Json], dict[int, Next | None]]:
-        """Return the last event's id, the time, all ships, the rows of the other sources, these, and what is foreseen."""
+        """Return the last event's id, the time, ships, rows of the other sources, these, and what is foreseen."""
         with self._lock:
             ships = [self._ship(mmsi) for mmsi in sorted(self._reports.keys() | self._verdicts.keys())]
             now = self.now or 0

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from examples.port.marks import in_words
-from examples.port.office.links import Links
+from examples.port.office.judging import Links
 from examples.port.office.records import KEYS, failed_of
 
 if TYPE_CHECKING:

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+from dsl.terms.statements import Requirement
+from dsl.terms.texts import text
 
-    from dsl import Verdict
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from dsl import RulePack, Verdict
     from dsl.meaning.verdicts import Shown
+    from dsl.terms.statements import Statement
     from examples.port.input_files import Values
 
     Row: TypeAlias = Values
@@ -126,7 +130,7 @@ class Batch:
     readings: Sequence[Seen] = ()
 
 
-def change_of(time: int, name: str, verdict: Verdict, pack: str, read: Mapping[str, tuple[str, int]]) -> Change:
+def change_of(time: int, name: str, verdict: Verdict, read: Mapping[str, tuple[str, int]]) -> Change:
     """Return a verdict as a change."""
     return Change(
         time,
@@ -137,7 +141,7 @@ def change_of(time: int, name: str, verdict: Verdict, pack: str, read: Mapping[s
             failed_of(each.name, each.because, each.values, each.margin) for each in verdict.because if not each.missing
         ),
         tuple(Missing(each.name, each.missing) for each in verdict.because if each.missing),
-        pack,
+        verdict.pack,
         read,
     )
 
@@ -147,16 +151,11 @@ def failed_of(rule: str, because: str | None, values: Iterable[Shown], margin: t
 
     >>> shown = [("tide.height", 0.4, "m"), ("clearance", 98.7, "cm"), ("100 cm", 100, "cm")]
     >>> failed_of("clearance", None, shown, (-1.3, "cm"))
-    Failed(rule='clearance', because='', value='clearance 98.7 cm', limit='100 cm', margin='-1.3 cm')
+    Failed(rule='clearance', because='', value='98.7 cm', limit='100 cm', margin='-1.3 cm')
     """
-    said = [_said(*each) for each in values]
+    said = ["not known" if value is None else amount(value, unit) for _, value, unit in values]
     limit = said.pop() if len(said) > 1 else ""
     return Failed(rule, because or "", said[-1] if said else "", limit, None if margin is None else amount(*margin))
-
-
-def _said(label: str, value: Any, unit: str) -> str:
-    shown = "not known" if value is None else amount(value, unit)
-    return shown if label in (shown, f'"{shown}"') else f"{label} {shown}"
 
 
 def amount(value: Any, unit: str) -> str:
@@ -166,4 +165,25 @@ def amount(value: Any, unit: str) -> str:
     ('-1.3 cm', 'tanker')
     """
     shown = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return f"{shown} {unit}".rstrip()
+    return f"{shown}{unit}" if unit == "°" else f"{shown} {unit}".rstrip()
+
+
+def noted(pack: RulePack, at: int, changed: int, who: str) -> Pack:
+    """Return what is noted of a pack.
+
+    Args:
+        pack: The rules.
+        at: From when on they are in force, in microseconds since the epoch.
+        changed: When that was done, likewise, of wall time.
+        who: By whom.
+    """
+    return Pack(pack.version, at, changed, who, tuple(_rules(pack.statements)))
+
+
+def _rules(statements: Iterable[Statement], guards: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    for each in statements:
+        condition = text(each.condition)
+        if isinstance(each, Requirement):
+            yield each.name, f"{' and '.join(guards)}: {condition}" if guards else condition
+        else:
+            yield from _rules(each.body, (*guards, f"({condition})" if " or " in condition else condition))

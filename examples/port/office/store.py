@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 import attrs
 
-from examples.port.office.databases import opened
-from examples.port.office.records import Batch, Change, Failed, Missing, Pack, Seen
+from examples.port.office.databases import UnusableStore, opened
+from examples.port.office.records import Batch, Change, Failed, Missing, Pack, Seen, noted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from dsl import RulePack
 
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -31,7 +33,8 @@ _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS batches (feed TEXT PRIMARY KEY, number BIGINT NOT NULL, until BIGINT NOT NULL,"
     " written BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS changes (id {id}, time BIGINT NOT NULL, mmsi BIGINT NOT NULL, name TEXT NOT NULL,"
-    " status TEXT NOT NULL, failed TEXT NOT NULL, missing TEXT NOT NULL, pack TEXT NOT NULL, what_was_read TEXT NOT NULL)",
+    " status TEXT NOT NULL, failed TEXT NOT NULL, missing TEXT NOT NULL, pack TEXT NOT NULL,"
+    " what_was_read TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS readings (id {id}, source TEXT NOT NULL, key TEXT NOT NULL, time BIGINT NOT NULL,"
     " fields TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS known (source TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (source, key))",
@@ -47,8 +50,10 @@ AT_ONCE: Final = 1_000
 class Database(Protocol):
     """A connection; statements have ``?`` for values."""
 
-    id: str
-    """How a column is declared that counts rows."""
+    @property
+    def id(self) -> str:
+        """How a column is declared that counts rows."""
+        ...
 
     def execute(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return its rows."""
@@ -137,10 +142,19 @@ class Store:
     # ------------------------------------------------------------------------------------------------- written
 
     def apply(self, batch: Batch) -> bool:
-        """Write a batch; return False, and write nothing, if it or a later one of its feed is there."""
+        """Write a batch; return False, and write nothing, if it or a later one of its feed is there.
+
+        One that has the number of the last, and neither changes nor readings, says that the feed is at work: how far
+        it is, and when that was, is noted.
+        """
         with self._writing():
             last = self._database.execute("SELECT number FROM batches WHERE feed = ?", (batch.feed,))
             if last and last[0][0] >= batch.number:
+                if last[0][0] == batch.number and not batch.changes and not batch.readings:
+                    self._database.execute(
+                        "UPDATE batches SET until = ?, written = ? WHERE feed = ? AND until <= ?",
+                        (batch.until, time_ns() // 1000, batch.feed, batch.until),
+                    )
                 return False
             self._database.execute(
                 "INSERT INTO batches VALUES (?, ?, ?, ?) ON CONFLICT (feed) DO UPDATE"
@@ -175,13 +189,34 @@ class Store:
                     (pack.version, pack.at, pack.changed, pack.who, json.dumps(pack.rules)),
                 )
 
-    def note(self, **facts: object) -> None:
-        """Write facts about the office, such as from when to when its day is: plain data, by name."""
+    def begin(self, feed: str, pack: RulePack, *, start: int, end: int, speed: float | None = None) -> Progress | None:
+        """Say that a feed begins, or goes on; return how far it is, None where it begins.
+
+        Args:
+            feed: Which one.
+            pack: The rules by which it judges.
+            start: The first moment that it tells of.
+            end: The moment after the last.
+            speed: How many times real time; None: as its sources do.
+
+        Raises:
+            UnusableStore: Another feed has written into this store: what it says would be mixed with that.
+        """
+        others = [each.feed for each in self.progress() if each.feed != feed]
+        if others:
+            message = (
+                f"store: expected the feed {others[0]!r}, whose verdicts are in {self.where!r}, but got {feed!r};"
+                " name another store"
+            )
+            raise UnusableStore(message)
+        facts = {"feed": feed, "start": start, "end": end, "speed": speed}
         with self._writing():
             self._database.execute_many(
                 "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
                 [(name, json.dumps(value)) for name, value in facts.items()],
             )
+        self.add_pack(noted(pack, start, time_ns() // 1000, feed))
+        return next((each for each in self.progress() if each.feed == feed), None)
 
     # ---------------------------------------------------------------------------------------------------- read
 
@@ -192,7 +227,10 @@ class Store:
     def packs(self) -> list[Pack]:
         """Return the versions of the rules, in the order in which they came."""
         rows = self._asked("SELECT version, at, changed, who, rules FROM packs ORDER BY id")
-        return [Pack(*rest, tuple((name, text) for name, text in json.loads(rules))) for *rest, rules in rows]
+        return [
+            Pack(version, at, changed, who, tuple((name, text) for name, text in json.loads(rules)))
+            for version, at, changed, who, rules in rows
+        ]
 
     def progress(self) -> list[Progress]:
         """Return how far each feed is."""

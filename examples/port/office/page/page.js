@@ -98,6 +98,7 @@ const TAKES = {
   clock(clock) {
     live.clock = { ...live.clock, ...clock };
     if (board.at === null) board.now = instant(live.clock.now);
+    if (typeof clock.live === "boolean" && clock.live !== board.alive) setAlive(clock.live, clock.why);
     changed("clock");
     if (board.chosen !== null && board.at === null) changed("ship");
   },
@@ -146,6 +147,8 @@ const STOPS = {
   refused: "The board does not take this address any more: open the one that it printed when it started.",
   silent: "Nothing has come for a while.",
   gone: "Nobody answers.",
+  quiet: "What judges the ships has stopped.",
+  over: "The day is over.",
   ended: "The stream has ended.",
 };
 
