@@ -62,7 +62,9 @@ class Message:
             "place": None if occasion.place is None else plain(occasion.place),
             "pack": plain(occasion.pack),
         }
-        told_apart = json.dumps([target, {**what, "why": None}], sort_keys=True)  # margins are shown, no more
+        # Margins are shown, no more; and what is foreseen is the same whenever the forecasts are looked at.
+        shown = dict.fromkeys(("why", "time") if occasion.foreseen else ("why",))
+        told_apart = json.dumps([target, {**what, **shown}], sort_keys=True)
         id_ = sha256(told_apart.encode()).hexdigest()[:32]
         return cls(id_, line_of(what), json.dumps({"id": id_, **what}))
 
@@ -88,14 +90,14 @@ def line_of(what: dict[str, Any]) -> str:
     return f"{who} {verb} {what['status']} {since}" + (f": {reasons}" if reasons else "")
 
 
-def plain(text: str) -> str:
+def plain(text: str, longest: int = LONGEST) -> str:
     r"""Return a text from outside as one that does nothing: in one line, without control characters, not too long.
 
     >>> print(plain("EVA\x1b[2J\n"), len(plain("x" * 10_000)))
     EVA\x1b[2J\n 200
     """
-    shown = visible(text[: LONGEST + 1]).replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
-    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+    shown = visible(text[: longest + 1]).replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
 def stated(time: datetime) -> str:

@@ -39,5 +39,7 @@ class Occasion:
     """The version of the rules that say so."""
     foreseen: datetime | None = None
     """For when it is foreseen; None: it is so."""
+    before: str | None = None
+    """Of what is foreseen: the status until then."""
     nothing_ahead: bool = False
     """The forecasts were looked at, and foresee no change: what was told of before is over."""

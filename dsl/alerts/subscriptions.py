@@ -84,9 +84,9 @@ class Subscription:
         >>> Subscription("deep", ("log",), rule="clearance").wants(Occasion(7, "", noon, "restricted", ("wind",)))
         False
         """
-        if not self.concerns(occasion) or occasion.status not in self.becomes:
+        if occasion.nothing_ahead or not self.concerns(occasion) or occasion.status not in self.becomes:
             return False
-        if occasion.foreseen is not None and not self._is_near(occasion):
+        if occasion.foreseen is not None and not self._is_ahead(occasion):
             return False
         return self.rule is None or self.rule in occasion.failed
 
@@ -95,9 +95,10 @@ class Subscription:
         mine = self.subject is None or str(self.subject) == str(occasion.subject) or _is_named(self.subject, occasion)
         return mine and (self.place is None or self.place == occasion.place)
 
-    def _is_near(self, occasion: Occasion) -> bool:
+    def _is_ahead(self, occasion: Occasion) -> bool:
         assert occasion.foreseen is not None
-        return self.within is not None and occasion.foreseen - occasion.time <= self.within
+        is_near = self.within is not None and occasion.foreseen - occasion.time <= self.within
+        return is_near and (self.rule is not None or occasion.before != occasion.status)
 
 
 @attrs.frozen

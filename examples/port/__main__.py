@@ -23,6 +23,7 @@ from examples.port.clearances import chosen, clearances_at_berth
 from examples.port.dead_letters import write_dead_letters
 from examples.port.history import history, year
 from examples.port.inputs import DAY, WIND_DAY, read_day
+from examples.port.office.alerts_command import alerts
 from examples.port.office.command import board
 from examples.port.on_nmea import run_on_nmea, show_nmea
 from examples.port.outside import PlainConsole
@@ -219,6 +220,7 @@ def main(
     end(day.damaged)
 
 
+main.add_command(alerts)
 main.add_command(board)
 main.add_command(history)
 main.add_command(year)

@@ -61,7 +61,7 @@ def fields_of(source: str) -> tuple[str, ...]:
     >>> fields_of("tide")
     ('sensor', 'height', 'highest', 'low_water')
     """
-    return tuple(_FIELDS[source])
+    return tuple(FIELDS[source])
 
 
 def spark_schema(source: str) -> str:

@@ -9,4 +9,5 @@ Feeds write into the store, whoever shows or tells something reads it, and no fe
 - `foreseen`: the next change of a verdict that the forecasts foresee
 - `views`: a ship, a source, a berth as the page shows them; `following`: the office as it is now, and what changes, for
   the stream; `board`: the page, and its questions about any moment; `command`: ``python -m examples.port board``
+- `alerting`: what is told of, for `dsl.alerts`; `alerts_command`: ``python -m examples.port alerts``
 """

@@ -54,6 +54,12 @@ DATA: Final = Path(__file__).resolve().parents[1] / "data"
 @click.option("--host", default="127.0.0.1", help="Where to listen. Anywhere, only who has the token is answered.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=0, show_default="any free one", help="The port.")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
+@click.option(
+    "--alerts",
+    type=click.Path(path_type=Path),
+    metavar="SUBSCRIPTIONS",
+    help="Also tell who wants to know, as `python -m examples.port alerts` does.",
+)
 def board(
     *,
     where: str,
@@ -66,6 +72,7 @@ def board(
     host: str,
     port: int,
     no_browser: bool,
+    alerts: Path | None,
 ) -> None:
     """Show the ships of New York harbour as they are judged: who may lie, move or come in, and why not.
 
@@ -78,6 +85,7 @@ def board(
         with needing("python -m examples.port board", "cartesius-joins[edit]"):
             from cartesius.pages.local_pages import serve  # noqa: PLC0415 - who judges needs no server
             from examples.port.office.board import Board, page_of  # noqa: PLC0415 - as above
+        from examples.port.office.alerts_command import beside  # noqa: PLC0415 - as above
         from examples.port.office.following import Following  # noqa: PLC0415 - as above
         from examples.port.office.foreseen import Foresight  # noqa: PLC0415 - as above
         from examples.port.office.replay import Replay, start_replay  # noqa: PLC0415 - as above
@@ -97,11 +105,13 @@ def board(
 
             start_kafka(kafka, topics, store, day, rules, stop)
         following = Following(store)
-        shown = Board(store, following, day, Foresight(day, rules))
+        foresight = Foresight(day, rules)
+        shown = Board(store, following, day, foresight)
         following.start(stop)
         shown.start(stop)
         try:
-            serve(page_of(shown, following), port, not no_browser, "The harbour office is", host)
+            with beside(where, alerts, foresight.next_change):
+                serve(page_of(shown, following), port, not no_browser, "The harbour office is", host)
         finally:
             stop.set()
     except (CartesiusError, UnusableFile, OSError) as error:

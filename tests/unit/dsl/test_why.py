@@ -71,7 +71,7 @@ def test_each_answer_has_the_version_that_was_in_force_then() -> None:
     assert [before.verdict.pack, after.verdict.pack] == [before.pack, after.pack]
 
 
-# -------------------------------------------------------------------------------------- as the engine said at that moment
+# ------------------------------------------------------------------------------------ as the engine said at that moment
 
 
 def said_by_the_engine(pack: RulePack, history: History) -> dict[tuple[object, int], object]:
@@ -90,8 +90,8 @@ def answers_as_the_engine(tmp_path: Path, share: float, number: int) -> int:
         if source == "vessel":
             ships = sorted(set(table.column("mmsi").to_pylist()))
             kept = set(drawn.sample(ships, int(share * len(ships))))
-            table = table.filter([mmsi in kept for mmsi in table.column("mmsi").to_pylist()])
-        pq.write_table(table, tmp_path / f"{source}.parquet")
+            cut = table.filter([mmsi in kept for mmsi in table.column("mmsi").to_pylist()])
+        pq.write_table(cut if source == "vessel" else table, tmp_path / f"{source}.parquet")
     pack = rule_pack("port", day.berths, day.gauges, day.stations)
     said = said_by_the_engine(pack, History(tmp_path, pack))
     for subject, time in drawn.sample(sorted(said), min(number, len(said))):
