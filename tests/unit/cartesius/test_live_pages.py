@@ -158,7 +158,6 @@ def test_no_more_streams_are_open_than_are_allowed(monkeypatch: pytest.MonkeyPat
             assert [ids(each, 1) for each in (first, second)] == [[1], [1]]
             with reader(port) as third:
                 assert b"503" in third.readline()
-                assert b"at most 2 streams are open at a time" in b"".join(iter(third.readline, b"0\r\n"))[:2000] or True
         assert numbers.left.acquire(timeout=30)
         with reader(port) as again:
             assert ids(again, 1) == [1]
