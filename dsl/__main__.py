@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UnicodeError:
         return _fail(f"{path}: is no text in UTF-8; save it as plain text, with the encoding UTF-8")
     if chosen.command == "edit":
-        return _edit(path, chosen.port, not chosen.no_browser)
+        return _edit(path, chosen.data, chosen.port, not chosen.no_browser)
     try:
         pack = RulePack.from_text(text, str(path))
     except CartesiusError as error:
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _edit(path: Path, port: int, browse: bool) -> int:
+def _edit(path: Path, data: Path | None, port: int, browse: bool) -> int:
     try:
         with needing("python -m dsl edit", "cartesius-joins[edit]"):
             from cartesius.pages.local_pages import serve  # noqa: PLC0415 - check and describe do without a server
@@ -65,7 +65,7 @@ def _edit(path: Path, port: int, browse: bool) -> int:
         return _fail(str(error))
 
     try:
-        serve(page_of(File(path)), port, browse, f"Editing {path}")
+        serve(page_of(File(path), data), port, browse, f"Editing {path}")
     except OSError as error:
         return _fail(f"edit: cannot listen on port {port}: {error.strerror}; choose another with --port")
     except KeyboardInterrupt:
@@ -117,6 +117,9 @@ def _parser() -> argparse.ArgumentParser:
         )
         if name == "edit":
             add_page_options(command)
+            command.add_argument(
+                "--data", type=Path, metavar="FOLDER", help="a history, over which the draft is compared with the file"
+            )
     said = "judge a history by two files of rules, and show what changes"
     epilog = "Exit status: 0 nothing changes, 1 something does (see --fail-on), 2 refused."
     _add_compare_options(commands.add_parser("compare", help=said, description=said.capitalize() + ".", epilog=epilog))

@@ -2,7 +2,7 @@
 
 In reading order: `verdict_spans`, what a pack says of each subject and when, judged in this process;
 `judging_on_spark`, the same on Spark; `differences` of two such; `comparing`, the whole; `status_marks`,
-`comparison_report`, `comparison_picture` and `compare_command`, which show it.
+`comparison_words`, `comparison_report`, `comparison_picture` and `compare_command`, which show it.
 """
 
 from .comparing import Comparison as Comparison

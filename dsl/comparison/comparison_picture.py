@@ -10,7 +10,7 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from dsl.comparison.comparison_report import changed_rules, moment, printable
+from dsl.comparison.comparison_words import changed_rules, moment, printable, spanned
 from dsl.comparison.status_marks import COLOURS, SIGNS
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ def draw(found: Comparison, path: Path) -> None:
     one, other = found.hours("before"), found.hours("after")
     title = f"Restricted for {one:,.1f} {subject}-hours before, {other:,.1f} after"
     figure.text(0.03, 1 - 0.32 / height, title, fontsize=14, weight="bold", va="center", color=_INK)
-    span = f"{moment(found.start):%-d %B %Y %H:%M} to {moment(found.end):%-d %B %Y %H:%M} UTC"
-    said = f"{found.subjects:,} subjects, {found.rows:,} rows, {span}"
+    said = f"{found.subjects:,} subjects, {found.rows:,} rows, {spanned(found)}"
     figure.text(0.03, 1 - 0.62 / height, said, fontsize=9, va="center", color=_FAINT)
     _draw_rules(figure.add_subplot(grid[0]), found, subject)
     _draw_times(figure.add_subplot(grid[1]), found)

@@ -5,14 +5,13 @@ Names and rules come from outside; they are shown as they are, and never do anyt
 
 from __future__ import annotations
 
-import unicodedata
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from dsl.comparison.comparison_words import changed_rules, longest, printable, spanned, why
 from dsl.comparison.status_marks import COLOURS, marked
 
 if TYPE_CHECKING:
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dsl.comparison.comparing import Comparison
-    from dsl.comparison.differences import RuleHours
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_LEAST: Final = 1e-9
 
 
 def report(console: Console, found: Comparison, rows: int = 20) -> None:
@@ -36,8 +31,7 @@ def report(console: Console, found: Comparison, rows: int = 20) -> None:
         rows: How many of the differences are printed, the longest first.
     """
     subject = next(iter(found.old.declarations))
-    span = f"{moment(found.start):%-d %B %Y %H:%M} to {moment(found.end):%-d %B %Y %H:%M} UTC"
-    console.print(Text(f"{found.rows:,} rows, {found.subjects:,} subjects ({subject}), {span}"))
+    console.print(Text(f"{found.rows:,} rows, {found.subjects:,} subjects ({subject}), {spanned(found)}"))
     if found.number_unread:
         _unread(console, found)
     if found.is_empty:
@@ -59,29 +53,6 @@ def report(console: Console, found: Comparison, rows: int = 20) -> None:
     one, other = found.hours("before"), found.hours("after")
     said = f"\nRestricted: {one:,.1f} {subject}-hours before, {other:,.1f} after ({other - one:+,.1f})"
     console.print(Text(said, "bold"))
-
-
-def moment(time: int) -> datetime:
-    """Return a time, in microseconds since the epoch, in UTC."""
-    return _EPOCH + timedelta(microseconds=time)
-
-
-def printable(text: str) -> str:
-    r"""Return a text with its control and formatting characters, new lines apart, as escapes.
-
-    >>> print(printable("EVA\x1b[2J\u202e"))
-    EVA\x1b[2J\u202e
-    """
-    return "".join(
-        each.encode("unicode_escape").decode() if each != "\n" and unicodedata.category(each).startswith("C") else each
-        for each in text
-    )
-
-
-def changed_rules(found: Comparison) -> list[RuleHours]:
-    """Return the requirements that restrict for another time, the greatest change first."""
-    changed = [each for each in found.rules if abs(each.change) > _LEAST]
-    return sorted(changed, key=lambda each: (-abs(each.change), each.rule))
 
 
 def _unread(console: Console, found: Comparison) -> None:
@@ -120,32 +91,15 @@ def _differences(console: Console, found: Comparison, rows: int) -> None:
     number = found.differences.num_rows
     if not number or not rows:
         return
-    longest = found.differences.sort_by([("hours", "descending"), ("start", "ascending")]).slice(0, rows)
     title = "When it differs" if number <= rows else f"The longest {rows} of {number:,} differences"
     table = _table(title, ("from (UTC)", "to", "subject", "change and why"), ())
-    for row in longest.to_pylist():
+    for row in longest(found, rows):
         called = f"{row['subject']} {row['name'] or ''}".rstrip()
         same_day = row["start"].date() == row["end"].date()
         ends = f"{row['start']:%Y-%m-%d %H:%M}", f"{row['end']:%H:%M}" if same_day else f"{row['end']:%m-%d %H:%M}"
         said = _becomes(row["status_before"], row["status_after"]).append(f": {why(row)}", style="default")
         table.add_row(*ends, Text(printable(called)), said)
     console.print(table)
-
-
-def why(row: dict[str, Any]) -> str:
-    """Return, in words, why a difference is one: what fails now, what does no longer, and what is missing.
-
-    >>> empty = {"failed_before": [], "missing_before": [], "missing_after": []}
-    >>> why({**empty, "failed_before": ["wind"], "failed_after": ["draught"]})
-    '+ draught, - wind'
-    >>> why({**empty, "failed_after": [], "missing_after": ["tide"]})
-    'not known: tide'
-    """
-    before, after = row["failed_before"], row["failed_after"]
-    said = [f"+ {each}" for each in after if each not in before] + [f"- {each}" for each in before if each not in after]
-    missing = [each for each in row["missing_after"] if row.get("status_after", "unknown") == "unknown"]
-    parts = [", ".join(said), f"not known: {', '.join(missing)}" if missing else ""]
-    return printable("; ".join(filter(None, parts)))
 
 
 def _becomes(before: str, after: str) -> Text:

@@ -76,7 +76,7 @@ def test_another_host_name_is_not_answered(client: TestClient):
 @pytest.mark.parametrize("headers", [{}, {"X-Token": "guess"}, {"X-Token": ""}])
 def test_who_was_not_given_the_token_is_refused(client: TestClient, headers: dict[str, str], path: Path):
     before = path.read_text(encoding="utf-8")
-    for question in ("load", "read", "edit", "judge", "compare", "save"):
+    for question in ("load", "read", "edit", "judge", "compare", "backtest", "save"):
         assert client.post(f"/api/{question}", json={"text": ""}, headers=headers).status_code == 403
     assert path.read_text(encoding="utf-8") == before
 
