@@ -1,7 +1,7 @@
 """What the office tells of: changes of verdicts in its store, and what the forecasts foresee for the ships.
 
-The forecasts are looked at every five minutes of event time, so that what is told of does not depend on when the store
-is looked at. Where nothing was read before, what is told begins with how things stand: nobody wants the whole day.
+The forecasts are looked at every five minutes of event time, for the ships that somebody asks about. Where nothing was
+read before, what is told begins with how things stand: nobody wants the whole day.
 """
 
 from __future__ import annotations
@@ -61,22 +61,18 @@ class Alerting:
         self._last: dict[int, Change] = {}
         self._waiting: list[int] = []
         self._asked: list[Subscription] = [each for each in subscriptions.wanted if each.within is not None]
-        self._now = self._looked = 0
-        self._present = self._reading = 0
-        self._began = from_start
-        if not from_start:
-            self._begin()
+        self._looked = self._reading = 0
+        self._is_whole, self._began = from_start, from_start
 
     def step(self) -> int:
         """Queue what is new; return how many alerts."""
-        number, position = 0, self._outbox.position(FEED)
-        if not self._began:
-            self._began = True
-            if not position:
-                position = self._present
-                standing = [self._occasion(each) for each in self._last.values()]
-                number += self._outbox.notice(self._subscriptions, standing, FEED, position, now=time())
         now = max((each.until for each in self._store.progress()), default=0)
+        if not now:
+            return 0
+        number = 0
+        if not self._began:
+            number = self._begin(now)
+        position = self._outbox.position(FEED)
         changes, readings = self._new(position)
         found = [*self._noticed(changes, readings), *self._looks(now), *self._goes_on()]
         if not found:
@@ -95,21 +91,26 @@ class Alerting:
             self._reading = seen[-1][0]
         return changes, readings
 
-    def _begin(self) -> None:
-        """Know how things stand."""
-        self._present, self._reading = self._store.newest_ids()
-        self._now = max((each.until for each in self._store.progress()), default=0)
-        for seen in self._store.rows_at(self._now):
+    def _begin(self, now: int) -> int:
+        """Know how things stand, and tell of it where nothing was told before."""
+        present, self._reading = self._store.newest_ids()
+        for seen in self._store.rows_at(now):
             self._read(seen)
-        self._last = {each.mmsi: each for each in self._store.ships_at(self._now)}
-        self._looked = self._now // LOOK * LOOK
+        self._last = {each.mmsi: each for each in self._store.ships_at(now)}
+        self._looked = (now // LOOK - 1) * LOOK
+        self._began = True
+        if self._outbox.position(FEED):
+            return 0
+        standing = map(self._occasion, self._last.values())
+        return self._outbox.notice(self._subscriptions, standing, FEED, present, now=time())
 
     def _noticed(self, changes: Sequence[Change], readings: Sequence[Seen]) -> Iterator[Occasion]:
         """Yield the occasions of changes and readings, in the order of their times, with looks ahead in between."""
         both: list[tuple[int, int, Any]] = [(each.time, 0, each) for each in readings]
         both += [(each.time, 1, each) for each in changes]
         for when, kind, each in sorted(both, key=lambda one: one[:2]):
-            yield from self._looks(when)
+            if self._is_whole:
+                yield from self._looks(when - 1)  # what happens at an instant has happened when it is looked at
             if kind:
                 self._last[each.mmsi] = each
                 yield self._occasion(each)
@@ -120,17 +121,13 @@ class Alerting:
                 self._read(each)
 
     def _looks(self, until: int) -> Iterator[Occasion]:
-        """Look at the forecasts if it is time to."""
-        if not self._asked or until < self._looked + LOOK:
-            self._now = max(self._now, until)
-            return
-        yield from self._goes_on()
-        while self._looked + LOOK <= until:
-            self._looked = self._looked + LOOK if self._looked else until // LOOK * LOOK
-            self._now = self._looked
-            self._waiting = sorted(self._ships)
-            yield from self._goes_on()
-        self._now = max(self._now, until)
+        """Look at the forecasts each time that it was time to; of a store that is followed, at the last of them."""
+        last = until // LOOK * LOOK
+        first = self._looked + LOOK if self._looked and self._is_whole else last
+        if self._asked and last > self._looked:
+            for self._looked in range(first, last + LOOK, LOOK):
+                self._waiting += [mmsi for mmsi in sorted(self._ships) if mmsi not in self._waiting]
+                yield from self._goes_on()
 
     def _goes_on(self) -> Iterator[Occasion]:
         """Look ahead of the ships that are still to be looked at, as long as patience lasts."""

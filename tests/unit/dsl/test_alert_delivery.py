@@ -229,7 +229,7 @@ Delivery(Outbox(Path(path)), "it", target).step()
 """
 
 
-@pytest.mark.parametrize("kind", ["hook", "mail"])
+@pytest.mark.parametrize("kind", ["hook", pytest.param("mail", marks=pytest.mark.slow)])
 def test_who_is_killed_before_a_yes_is_noted_sends_the_same_id_again_and_then_never(tmp_path: Path, kind: str) -> None:
     path, senders = tmp_path / "outbox.db", list[subprocess.Popen[str]]()
     outbox_with(path, WINDY).close()
