@@ -21,6 +21,7 @@ from dsl.units import hours, kilometres, metres, minutes
 from examples.port.history import history_tables
 from examples.port.inputs import read_day
 from examples.port.programs import rule_pack
+from tests.documents import DOCS, of_language
 
 STORED = Path(__file__).parent / "stored_history"
 PORT = Path(__file__).resolve().parents[3] / "examples" / "port" / "data"
@@ -57,6 +58,13 @@ def test_the_texts_are_those_that_were_committed(capsys: pytest.CaptureFixture[s
         assert ask("--all", subject=subject, at=at) == 0
 
     assert capsys.readouterr().out == (STORED / "answers.txt").read_text()
+
+
+def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(subject="Anna") == 0
+    shown = of_language("text", DOCS / "how_to" / "why_was_she_stopped.md")
+
+    assert capsys.readouterr().out == shown[0].code
 
 
 def test_each_answer_has_the_version_that_was_in_force_then() -> None:

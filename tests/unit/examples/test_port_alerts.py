@@ -16,6 +16,7 @@ from examples.port.office.alerts_command import alerting_beside, dry_run
 from examples.port.office.foreseen import Next
 from examples.port.office.records import GONE, Batch, Change, Failed, Missing, Seen
 from examples.port.office.store import Store
+from tests.documents import PAGES, of_language
 
 START = (datetime(2020, 6, 30, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 MINUTE = 60_000_000
@@ -209,3 +210,12 @@ def test_the_command_refuses_what_it_cannot_use_and_says_what_to_do(tmp_path):
     assert "start the board first" in refused(
         str(tmp_path / "alerts.toml"), "--store", str(tmp_path / "x.db"), "--dry-run"
     )
+
+
+def test_the_files_that_the_pages_show_are_files_of_subscriptions(tmp_path):
+    shown = [block.code for page in PAGES for block in of_language("toml", page)]
+    environment = {"OFFICE_TOKEN": "a", "MAIL_PASSWORD": "b"}
+
+    assert shown
+    for text in shown:
+        assert Subscriptions.from_text(text, tmp_path / "alerts.toml", environment, WORDS).wanted
