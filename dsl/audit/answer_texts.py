@@ -76,7 +76,8 @@ def age(microseconds: int) -> str:
     >>> age(3_723_000_000), age(400_000)
     ('1 h 2 min old', 'less than a second old')
     """
-    left, shown = microseconds // 1_000_000, []
+    left = microseconds // 1_000_000
+    shown: list[str] = []
     for size, unit in _UNITS:
         if left >= size and len(shown) < 2:
             shown.append(f"{left // size} {unit}")

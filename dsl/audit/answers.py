@@ -20,7 +20,7 @@ from dsl.audit.subjects import named
 from dsl.english.phrases import phrase
 from dsl.histories import History
 from dsl.histories.newest_rows import newest
-from dsl.judgements.presence import STALE
+from dsl.meaning.term_expressions import STALE
 from dsl.rule_packs import RulePack
 from dsl.terms.dimensions import Measure
 from dsl.terms.texts import text

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dsl.judgements.accounts import Gathered
     from dsl.judgements.judges import Judge
     from dsl.judgements.passing import Passage, Passing
-    from dsl.meaning.evaluation import Evaluate
+    from dsl.meaning.evaluation import Evaluate, Row
     from dsl.meaning.verdicts import Verdict
     from dsl.terms.terms import Declaration, Term
 
@@ -85,7 +85,7 @@ class Considered:
         slots = {source.name: number for number, source in enumerate(self.judge.sources)}
         object.__setattr__(self, "_only", tuple(self.compilation.condition(each, slots) for each in self.only))
 
-    def __call__(self, *rows: Mapping[str, Any] | None) -> tuple[Verdict | Passage | None] | None:
+    def __call__(self, *rows: Mapping[str, Any] | None) -> tuple[Verdict | Passage | tuple[Row, ...] | None] | None:
         """Judge one combination of rows, and of tables of relations, unless it is out of consideration."""
         here = situated(self.judge.sources, rows[: len(self.judge.sources)], time_of(rows[0]))
         answers = (holds(here) for holds in self._only)
