@@ -156,6 +156,30 @@ def test_what_grows_old_and_what_the_clock_changes_is_as_it_was_then(tmp_path: P
     assert len([each for each in answer.rows if each.source == "ship"]) == (2 if minute >= 31 else 1)
 
 
+@pytest.mark.parametrize("minute", [0, 20, 45])
+def test_forecasts_are_those_that_were_issued_by_then(tmp_path: Path, minute: int) -> None:
+    ship = Source("ship", key="id", id=int, eta=instant)
+    tide = Source("tide", key=None, height=metres, forecast=True)
+    pack = RulePack("port", subject=ship)
+    with pack:
+        require(tide.at(ship.eta).height >= 1 * metres, name="high enough")
+    (tmp_path / "ship.csv").write_text("time,id,eta\n2020-06-30T00:00Z,7,2020-06-30T03:00Z\n")
+    (tmp_path / "tide.csv").write_text(
+        "time,issued,start,end,height\n"
+        "2020-06-30T00:10Z,2020-06-30T00:10Z,2020-06-30T02:00Z,2020-06-30T04:00Z,1.2\n"
+        "2020-06-30T00:30Z,2020-06-30T00:30Z,2020-06-30T02:00Z,2020-06-30T04:00Z,0.8\n"
+    )
+
+    answer = why(pack, tmp_path, "7", DAY + timedelta(minutes=minute))
+
+    assert answer.account is not None
+    (found,) = answer.account.requirements
+    assert found.outcome == {0: "undecided", 20: "holds", 45: "fails"}[minute]
+    assert answer.rows[1].count == {0: 0, 20: 1, 45: 2}[minute]
+    assert "high enough" in told(answer)
+    assert json.dumps(answer.data())
+
+
 def test_a_subject_that_is_not_considered_has_no_verdict_and_that_is_said(tmp_path: Path) -> None:
     ship = Source("ship", key="id", id=int, length=metres)
     pack = RulePack("port", subject=ship, only=ship.length >= 20 * metres)
