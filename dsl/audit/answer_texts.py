@@ -48,6 +48,8 @@ def told(answer: Answer, *, with_all: bool = False) -> str:
             lines += [line for each in found for line in _requirement(each, mark, answer.kind)]
     lines += ["", "Decided from" if answer.account else "Known of it"]
     lines += [f"  {_row(each, answer.at)}" for each in answer.rows]
+    if answer.unread:
+        lines += ["", f"Of what was observed, rows that could not be read and did not count: {answer.unread}."]
     return "\n".join(one_line(line) for line in lines)
 
 

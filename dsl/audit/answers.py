@@ -72,6 +72,7 @@ class Answer:
         since: From when on these rules were in force, and who put them there; None: they are from a file.
         account: The verdict and all that led to it; None: there was none, as the subject was not considered.
         rows: The rows that were looked at.
+        unread: How many rows of the history, as far as it was read for this, could not be read, and so did not count.
     """
 
     subject: Any
@@ -83,6 +84,7 @@ class Answer:
     since: tuple[datetime, str] | None
     account: Account | None
     rows: tuple[ReadRow, ...]
+    unread: int
 
     @property
     def verdict(self) -> Verdict | None:
@@ -104,6 +106,7 @@ class Answer:
             "pack": {"name": self.pack_name, "version": self.pack, "since": since},
             "requirements": [_requirement(each, self.kind) for each in accounted],
             "rows": [self._row(each) for each in self.rows],
+            "unread": self.unread,
         }
 
     def _row(self, row: ReadRow) -> dict[str, Any]:
@@ -132,16 +135,16 @@ def why(rules: RulePack | Path, data: Path | str, subject: str, at: datetime) ->
             cannot be read.
         InvalidRule: The logged rules cannot be read.
     """
-    since = None
     if isinstance(rules, RulePack):
-        pack = rules
+        pack, version, since = rules, rules.version, None
     else:
-        pack, since = _in_force(rules, at)
+        pack, version, since = _in_force(rules, at)
     moment = (at - _EPOCH) // timedelta(microseconds=1)
     history = History(data, pack)
     declared = pack.declarations
     kind = next(iter(declared.values()))
     there = newest(history, moment)
+    unread = history.number_unread
     key = _subject(history, there, kind, subject, at)
     rows = {name: there.rows(name) for name in declared}
     own = next(row for row, _ in rows[kind.name] if row[kind.key or ""] == key)
@@ -149,7 +152,7 @@ def why(rules: RulePack | Path, data: Path | str, subject: str, at: datetime) ->
     read = _read(declared, rows, key, account)
     name = own.get("name")
     called = name if isinstance(name, str) else None
-    return Answer(key, kind.name, called, moment, pack.version, pack.name, since, account, tuple(read))
+    return Answer(key, kind.name, called, moment, version, pack.name, since, account, tuple(read), unread)
 
 
 def iso(time: int) -> str:
@@ -161,7 +164,8 @@ def iso(time: int) -> str:
     return (_EPOCH + timedelta(microseconds=time)).isoformat()
 
 
-def _in_force(path: Path, at: datetime) -> tuple[RulePack, tuple[datetime, str]]:
+def _in_force(path: Path, at: datetime) -> tuple[RulePack, str, tuple[datetime, str]]:
+    """Return the pack that was in force, its version as it was logged, since when, and who put it there."""
     from dsl.versions.pack_logs import PackLog  # noqa: PLC0415 - who names a file of rules has no log
 
     if not path.is_file():
@@ -174,7 +178,7 @@ def _in_force(path: Path, at: datetime) -> tuple[RulePack, tuple[datetime, str]]
         begins = "it is empty" if first is None else f"its first is in force from {first.isoformat()} on"
         message = f"{path}: expected rules that were in force at {at.isoformat()} but {begins}; ask for a later time"
         raise InvalidArgument(message)
-    return found.pack(), (found.at, found.who)
+    return found.pack(), found.version, (found.at, found.who)
 
 
 def _subject(history: History, there: Newest, kind: Declaration, subject: str, at: datetime) -> Any:

@@ -232,6 +232,19 @@ def test_a_time_before_the_history_is_refused_with_where_it_begins() -> None:
         why(pack, STORED / "data", "244", DAY - timedelta(seconds=1))
 
 
+def test_rows_that_could_not_be_read_are_counted(tmp_path: Path) -> None:
+    ship = Source("ship", key="id", id=int, length=metres)
+    pack = RulePack("port", subject=ship)
+    with pack:
+        require(ship.length <= 100 * metres)
+    (tmp_path / "ship.csv").write_text("time,id,length\n2020-06-30T00:00Z,7,12\n2020-06-30T00:01Z,7,long\n")
+
+    answer = why(pack, tmp_path, "7", DAY + timedelta(hours=1))
+
+    assert (answer.unread, answer.data()["unread"]) == (1, 1)
+    assert told(answer).endswith("Of what was observed, rows that could not be read and did not count: 1.")
+
+
 def test_a_log_or_a_folder_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert ask(packs=tmp_path / "none.jsonl") == 2
     assert "expected a log of packs but there is none" in capsys.readouterr().err
