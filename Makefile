@@ -17,7 +17,7 @@ python := .venv/bin/python
 with_java := JAVA_HOME="$$(cat .venv/java-home)" PYSPARK_PYTHON="$(CURDIR)/$(python)"
 
 .PHONY: help setup run board test check coverage test-long test-faults kafka run-kafka test-kafka test-postgresql test-delta \
-	cluster test-spark40 test-pandas3 bench bench-spark experiments docs dist lock format clean
+	cluster test-spark40 test-pandas3 bench bench-spark bench-office experiments docs dist lock format clean
 
 # The floor of branch coverage, in percent, of the two packages that everything else stands on.
 covering := cartesius restrictions tests/unit/cartesius tests/unit/restrictions tests/unit/examples tests/laws tests/oracle
@@ -109,6 +109,9 @@ bench: setup  ## Measure our tiers against RxPY, hand-written Python and numpy (
 
 bench-spark: setup  ## Measure our programs on Spark against hand-written operators and Spark's own joins (minutes)
 	@$(with_java) PYTHONPATH="$(CURDIR)" $(python) -m bench.spark_speed $(ARGS)
+
+bench-office: setup  ## Measure how soon changes are in ten pages of the harbour office (ARGS="--seconds 60"; ten minutes)
+	@$(python) -m bench.office_load $(ARGS)
 
 experiments: setup  ## Compare restriction strategies: a report with tables and pictures in out/experiments
 	@$(python) -m examples.experiments $(ARGS)
