@@ -83,7 +83,7 @@ unclosed := -W ignore:unclosed:ResourceWarning -W ignore::pytest.PytestUnraisabl
 test-kafka: setup  ## Test sources and sinks at a real Kafka broker, on Spark 4.0, also through kills
 	@$(with_java) tools/tests_with.sh $(spark_with_kafka) -s $(unclosed) tests/brokers/test_kafka.py \
 	    $(ARGS)
-	@$(with_java) $(python) -m pytest -s tests/brokers/test_kafka_in_process.py $(ARGS)
+	@$(with_java) $(python) -m pytest -s tests/brokers/test_kafka_in_process.py tests/brokers/test_office_kafka.py $(ARGS)
 
 test-postgresql: setup  ## Test the PostgreSQL sink at a real server, also through kills of the driver
 	@$(with_java) HYPOTHESIS_PROFILE=ci $(python) -m pytest -s tests/brokers/test_postgresql.py tests/faults/test_kills.py \

@@ -53,7 +53,9 @@ REASON = tuple(field.name for field in attrs.fields(Reason))
 VERDICT = tuple(field.name for field in attrs.fields(Verdict))
 
 
-def form_of_pack(sources: tuple[Declaration, ...], statements: tuple[Statement, ...], version: str = "") -> Form | str:
+def form_of_pack(
+    sources: tuple[Declaration, ...], statements: tuple[Statement, ...], version: str = ""
+) -> Form | str:
     """Return the form of the judgement of ``statements`` over rows of ``sources``, or why there is none.
 
     The verdicts carry the ``version`` of the pack.
