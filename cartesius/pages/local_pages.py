@@ -138,7 +138,7 @@ def application(page: Page, secret: str, hosts: Sequence[str] = HOSTS) -> Starle
         hosts: The names to which it answers.
     """
     one_at_a_time = CapacityLimiter(1)
-    streams = CapacityLimiter(STREAMS)
+    streams, closing = CapacityLimiter(STREAMS), Event()
     types = dict.fromkeys(("common.js", *page.scripts), "text/javascript")
     types |= {"page.html": "text/html", "page.css": "text/css", "common.css": "text/css"}
 
@@ -161,7 +161,7 @@ def application(page: Page, secret: str, hosts: Sequence[str] = HOSTS) -> Starle
             return _refused("this page has no stream", 404)
         if not streams.available_tokens:
             return _refused(f"at most {STREAMS} streams are open at a time; close a page", 503)
-        return _Stream(page.live, request.headers.get("last-event-id"), streams)
+        return _Stream(page.live, request.headers.get("last-event-id"), streams, closing)
 
     async def answer(request: Request) -> Response:
         if is_stranger(request):
@@ -179,7 +179,7 @@ def application(page: Page, secret: str, hosts: Sequence[str] = HOSTS) -> Starle
             return _refused("a request is an object in JSON", 400)
         return await to_thread.run_sync(_answered, page, request.path_params["question"], draft, limiter=one_at_a_time)
 
-    return Starlette(
+    made = Starlette(
         routes=[
             Route("/", file),
             Route("/{name:str}", file),
@@ -188,6 +188,8 @@ def application(page: Page, secret: str, hosts: Sequence[str] = HOSTS) -> Starle
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)],
     )
+    made.state.closing = closing
+    return made
 
 
 class _Stream(Response):
@@ -195,19 +197,28 @@ class _Stream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, live: Live, last: str | None, streams: CapacityLimiter) -> None:
+    def __init__(self, live: Live, last: str | None, streams: CapacityLimiter, closing: Event) -> None:
         super().__init__(None, headers=_HEADERS)
         del self.headers["content-length"]
-        self._live, self._last, self._streams = live, last, streams
+        self._live, self._last, self._streams, self._closing = live, last, streams, closing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         del scope
-        async with self._streams, anyio.create_task_group() as tasks:
-            tasks.start_soon(self._tell, send, tasks.cancel_scope)
+
+        async def until_gone() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
             tasks.cancel_scope.cancel()
+
+        async with self._streams:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._tell, send, tasks.cancel_scope)
+                tasks.start_soon(until_gone)
+                await self._closing.wait()  # it never ends by itself
+                tasks.cancel_scope.cancel()
+            with anyio.move_on_after(1.0):
+                await send({"type": "http.response.body", "body": b""})
 
     async def _tell(self, send: Send, whole: anyio.CancelScope) -> None:
         more, loop = Event(), get_running_loop()
@@ -315,4 +326,12 @@ def server(page: Page, secret: str, hosts: Sequence[str] = HOSTS) -> uvicorn.Ser
         limit_concurrency=CONNECTIONS,
         timeout_graceful_shutdown=1,  # a stream never ends by itself
     )
-    return uvicorn.Server(config)
+    return _Server(config)
+
+
+class _Server(uvicorn.Server):
+    """Ends the streams when it is ended."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.config.app.state.closing.set()  # type: ignore[union-attr]  # it is what `application` gives
+        await super().shutdown(sockets)

@@ -81,7 +81,7 @@ class Judging:
 
 
 class Used:
-    """The readings that have been used, to say which of them a verdict read.
+    """The readings that have been used, to say which of them a verdict read: of one instant, the last that there is.
 
     Args:
         links: Which rows a verdict reads.

@@ -113,8 +113,8 @@ async def follow(feed: KafkaFeed, topics: Mapping[str, AsyncIterable[Any]], stop
         await asyncio.gather(*reading, return_exceptions=True)
 
 
-def start_kafka(servers: str, run: str, store: Store, day: Day, pack: RulePack, stop: Event) -> None:
-    """Feed a store from the topics ``run.source``, in a thread of its own, until ``stop`` is set.
+def start_kafka(servers: str, run: str, store: Store, day: Day, pack: RulePack, stop: Event) -> Thread:
+    """Feed a store from the topics ``run.source``, in a thread of its own that is returned, until ``stop`` is set.
 
     Raises:
         NotInstalled: There is no confluent-kafka.
@@ -126,4 +126,6 @@ def start_kafka(servers: str, run: str, store: Store, day: Day, pack: RulePack, 
         topics = {source: KafkaSource(servers, f"{run}.{source}", at=TIME) for source in feed.sources}
         asyncio.run(follow(feed, topics, stop))
 
-    Thread(target=work, name="kafka", daemon=True).start()
+    thread = Thread(target=work, name="kafka", daemon=True)
+    thread.start()
+    return thread

@@ -43,7 +43,9 @@ def where(request, tmp_path):
     pytest.importorskip("psycopg", reason="the extra postgresql is not installed")
     with postgresql_server() as connection:
         said = dict(part.split("=", 1) for part in connection.split())
-        yield f"postgresql://{said.pop('user', '')}@/{said.pop('dbname')}?" + "&".join(f"{k}={v}" for k, v in said.items())
+        yield f"postgresql://{said.pop('user', '')}@/{said.pop('dbname')}?" + "&".join(
+            f"{k}={v}" for k, v in said.items()
+        )
 
 
 @pytest.fixture
