@@ -7,7 +7,10 @@ Rooms, each standing on those before it:
 - `columns`: the same as expressions over columns; `judgements`: from rows and the clock to a verdict
 - `declarations`: sources, forecasts, totals, relations; `tables`: a pack as correlations of tables
 - `proofs`: what can never hold, and the lint; `english`: a pack for people to read
-- `text`: files of rules, read and printed; `rule_packs`: what users hold of a pack; `editor`: the page that edits one
+- `text`: files of rules, read and printed; `rule_packs`: what users hold of a pack
+- `histories`: what was observed, as files in a folder; `versions`: rules that change, and the log of it
+- `audit`: why a verdict was given, from a history; `alerts`: who is told of which verdicts
+- `editor`: the page that edits a file of rules
 """
 
 from dsl import units as units

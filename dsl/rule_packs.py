@@ -11,12 +11,14 @@ Source: thesis, chapter 2; DESIGN.md, section 6.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from attrs import evolve
 
+from cartesius import Engine
 from cartesius.drawing.html_tables import paragraphs
 from cartesius.language.lenience import checked_on_error
 from dsl.declarations.admission import admit_other, admit_pairs, admit_totals, refuse_relations
@@ -24,6 +26,7 @@ from dsl.declarations.forecasts import refuse_bare
 from dsl.declarations.sources import Source, declaration
 from dsl.english.explaining import Plan
 from dsl.english.sentences import Describer
+from dsl.judgements.accounts import Account, Gathered, account
 from dsl.judgements.clocks import comparisons_with_now, refuse_clock
 from dsl.judgements.judges import Evaluations, Judge
 from dsl.judgements.passing import Passing, planned, refuse_comparisons_with_now, refuse_links
@@ -40,7 +43,7 @@ from dsl.terms.links import oriented
 from dsl.terms.statements import conditions
 from dsl.terms.terms import Observation, sources
 from dsl.terms.texts import text
-from dsl.text.printing import printed
+from dsl.text.printing import Printer, printed
 from dsl.text.reading import read
 from dsl.writing.blocks import begin, end
 from dsl.writing.checking import condition
@@ -127,6 +130,7 @@ class RulePack:
         self._statements: tuple[Statement, ...] = ()
         self._counted: dict[str, Declaration] = {}
         self._judge: Judge | None = None
+        self._version: str | None = None
         self._table: Reactive | None = None
         self._warnings: Reactive | None = None
         self._place = None if location is None else self._term("location", location)
@@ -178,6 +182,9 @@ class RulePack:
         """
         return printed(self.name, self._place, self._only, self._used, self._links, self._statements)
 
+    def _printer(self) -> Printer:
+        return Printer(self._place, self._only, self._used, self._links, self._statements)
+
     def __enter__(self) -> RulePack:
         """Open the pack: rules are written into it until the `with` block ends.
 
@@ -197,7 +204,33 @@ class RulePack:
         self._statements += end(failed=kind is not None)
         observed = (source for condition in conditions(self._statements) for source in sources(condition))
         self._used = tuple(dict.fromkeys((*self._used, *(each for each in observed if each.another_of is None))))
-        self._judge = None
+        self._judge = self._version = None
+
+    @property
+    def version(self) -> str:
+        """What tells this pack from others: twelve hex digits of a SHA-256 of its text, as `to_text` has it.
+
+        Layout, comments, and what is declared but not used, make no difference;
+        any name, number, unit, severity or reason does: 50 cm is another text than 0.5 m. Each verdict carries it.
+        A pack that has no text (two expressions of one name) is told by its declarations and rules instead.
+
+        >>> from dsl import Source, require
+        >>> from dsl.units import metres
+        >>> vessel = Source("vessel", key="mmsi", mmsi=int, length=metres)
+        >>> port = RulePack("port", subject=vessel)
+        >>> with port:
+        ...     require(vessel.length <= 100 * metres)
+        >>> port.version == RulePack.from_text(port.to_text()).version == port.check({"vessel": {"length": 90}}).pack
+        True
+        """
+        if self._version is None:
+            try:
+                whole = self._printer().whole(self.name)
+            except InvalidRule:
+                parts = (self._place, self._only, self._used, self._links, self._statements)
+                whole = repr((self.name, *parts, *self._counted.values()))
+            self._version = hashlib.sha256(whole.encode()).hexdigest()[:12]
+        return self._version
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -207,8 +240,13 @@ class RulePack:
     @property
     def sources(self) -> dict[str, Reactive]:
         """The inputs by name, the subject's first: tables of mappings. Packs with equal sources share their inputs."""
+        return {name: reactive(source) for name, source in self.declarations.items()}
+
+    @property
+    def declarations(self) -> dict[str, Declaration]:
+        """What those inputs are declared as: their keys, and the kinds of their fields."""
         counted = (source for source in self._counted.values() if source.another_of is None)
-        return {source.name: reactive(source) for source in (*self._used, *counted)}
+        return {source.name: source for source in (*self._used, *counted)}
 
     def table(self) -> Reactive:
         """Return the table of verdicts by subject; the same one every time. It changes when a verdict's meaning does.
@@ -368,6 +406,31 @@ class RulePack:
         given = () if related is None else related.from_rows(complete_rows, tables, instant)
         return (*complete_rows, *given), instant
 
+    def account(
+        self, rows: Iterable[tuple[Reactive, Mapping[str, Any], int]], subject: str | int, at: int
+    ) -> Account | None:
+        """Return how the verdict about a subject at an instant comes about, given what was observed until then.
+
+        Every requirement is in it, also those that hold, with its values, limit and margin, and the rows that were
+        looked at. It is None where there is no verdict: there is no row of the subject, or ``only`` is false of it.
+
+        Args:
+            rows: Input, row and time of each row, in order, as of `History.pushes`. Of a table the newest row of each
+                key will do.
+            subject: The subject's key.
+            at: The instant, in microseconds since the epoch; what happens at it has happened.
+        """
+        judge = self._judgement()
+        situations = table(
+            self.name, Gathered(judge.sources, judge.statements), self._links, self._only, self._relations()
+        )
+        engine = Engine(situations)
+        for input_, row, time in rows:
+            engine.push(input_, row, at=time)
+        engine.advance(at)
+        found = engine.lookup(situations, subject)
+        return None if found is None else account(judge, found, at)
+
     def lint(self, rows: Places | None = None) -> tuple[Finding, ...]:
         """Return what is wrong with the rules, as far as it is proved; the findings print well.
 
@@ -447,7 +510,7 @@ class RulePack:
         if self._judge is None:
             related = Related(self._used, self._statements)
             found = related if related.has_any else None
-            self._judge = Judge(self._used, self._statements, found, self._links)
+            self._judge = Judge(self._used, self._statements, found, self._links, version=self.version)
         is_lenient = checked_on_error(on_error, f"{self.name}.check") == "unknown"
         return self._judge.leniently() if is_lenient else self._judge
 

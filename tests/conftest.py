@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis profiles, a seed that repeats a run, and the one Spark session."""
+"""What all tests share: hypothesis profiles, a seed that repeats a run, a browser, and the one Spark session."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.browsers import CHROMIUM, NO_BROWSER
+
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
+    from playwright.sync_api import Browser
     from pyspark.sql import SparkSession
     from xdist.remote import Producer
 
@@ -155,6 +158,21 @@ def _frozen() -> None:
     """Likewise what earlier modules have left, such as what hypothesis remembers."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, started once a module: while it runs, no other event loop can. It knows one name more."""
+    if not CHROMIUM.exists():
+        pytest.skip(NO_BROWSER)
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=30_000)  # a machine that has other work, too
+    with sync_playwright() as playwright:
+        options = ["--no-sandbox", "--host-resolver-rules=MAP rebound.example 127.0.0.1"]
+        found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=options)
+        yield found
+        found.close()
 
 
 @pytest.fixture(scope="session")

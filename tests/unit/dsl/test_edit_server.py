@@ -76,7 +76,7 @@ def test_another_host_name_is_not_answered(client: TestClient):
 @pytest.mark.parametrize("headers", [{}, {"X-Token": "guess"}, {"X-Token": ""}])
 def test_who_was_not_given_the_token_is_refused(client: TestClient, headers: dict[str, str], path: Path):
     before = path.read_text(encoding="utf-8")
-    for question in ("load", "read", "edit", "judge", "compare", "save"):
+    for question in ("load", "read", "edit", "judge", "compare", "backtest", "save"):
         assert client.post(f"/api/{question}", json={"text": ""}, headers=headers).status_code == 403
     assert path.read_text(encoding="utf-8") == before
 
@@ -86,7 +86,7 @@ def test_the_token_is_in_the_address_that_is_printed_and_new_each_time(
 ):
     given: list[str] = []
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
-    monkeypatch.setattr(local_pages, "application", lambda page, secret: given.append(secret))
+    monkeypatch.setattr(local_pages, "application", lambda page, secret, hosts: given.append(secret))
     for _ in range(2):
         serve(page_of(File(path)), 0, browse=False, said="Editing")
     assert len({*given}) == 2

@@ -1,0 +1,76 @@
+"""A file of rules that is followed while a program runs: looked at by content, before each push or micro-batch.
+
+What is wrong with a new content is told once; the rules before it go on.
+
+Source: rules as a stream, as in the broadcast state of Flink.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import final
+
+from cartesius.errors import CartesiusError
+from dsl.rule_packs import RulePack
+
+
+@final
+class FollowedRules:
+    """The rules of a file, as they are now.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from dsl.versions.followed_rules import FollowedRules
+    >>> head = "pack: port\\nsubject: vessel\\nsource vessel by mmsi:\\n    mmsi: number\\n    draught: metres\\n"
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "port.rules")
+    ...     _ = file.write_text(head + "draught must be at most 15 m")
+    ...     rules = FollowedRules(file)
+    ...     _ = file.write_text(head + "draught must be at most 14 m")
+    ...     changed = rules.changed()
+    ...     changed is rules.pack, rules.changed(), rules.refused
+    (True, None, '')
+
+    Args:
+        path: The file.
+
+    Raises:
+        InvalidRule: It holds no rules.
+        OSError: It cannot be read.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Read the file."""
+        self.path = Path(path)
+        self._content = self.path.read_bytes()
+        self.pack = self._read(self._content)
+        """The rules that were read last."""
+        self.refused = ""
+        """Why the present content of the file is not followed; empty if it is."""
+
+    def changed(self) -> RulePack | None:
+        """Return the new rules if the file has other ones since it was read last; None if not, or if it is wrong.
+
+        A file that is not there at the moment, as an editor is about to put a new one in its place, has not changed.
+        """
+        try:
+            content = self.path.read_bytes()
+        except OSError as error:
+            self.refused = f"{self.path}: {error.strerror}"
+            return None
+        if content == self._content:
+            return None
+        self._content = content
+        try:
+            pack = self._read(content)
+        except (CartesiusError, UnicodeError) as error:
+            self.refused = str(error)
+            return None
+        self.refused = ""
+        if pack.version == self.pack.version:
+            return None
+        self.pack = pack
+        return pack
+
+    def _read(self, content: bytes) -> RulePack:
+        return RulePack.from_text(content.decode("utf-8"), str(self.path))

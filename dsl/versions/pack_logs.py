@@ -1,0 +1,169 @@
+"""The log of packs: which rules were in force when, who changed them, and when: an append-only file, a JSON line each.
+
+A line stands from its event time (``at``) on, until a later line says otherwise: of all lines whose event time is not
+after a moment, the last of the file was in force at it. A line that was cut off, as its process was killed, never was.
+
+Invariant: what is in the file is never changed; a line is on the disk when `add` returns.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+import attrs
+
+from cartesius.errors import InvalidArgument
+from dsl.rule_packs import RulePack
+from dsl.versions.pack_changes import PackChanges, changes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FIELDS = ("version", "at", "changed", "who", "text")
+
+
+@final
+@attrs.frozen
+class LoggedPack:
+    """A pack as it is logged."""
+
+    version: str
+    """`RulePack.version` of the text, as the program that logged it had it."""
+    at: datetime
+    """From which event time on it holds; in UTC."""
+    changed: datetime
+    """When it was logged, by the wall clock; in UTC."""
+    who: str
+    """Who changed the rules."""
+    text: str
+    """The whole text of the rules."""
+
+    def pack(self) -> RulePack:
+        """Return the rules."""
+        return RulePack.from_text(self.text, f"version {self.version}")
+
+
+@final
+class PackLog:
+    """A log of packs in a file, which need not be there yet.
+
+    >>> from datetime import datetime, timezone
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from dsl.versions.pack_logs import PackLog
+    >>> head = "pack: port\\nsubject: vessel\\nsource vessel by mmsi:\\n    mmsi: number\\n    draught: metres\\n"
+    >>> noon = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
+    >>> with TemporaryDirectory() as folder:
+    ...     log = PackLog(Path(folder, "packs.jsonl"))
+    ...     logged = log.add(head + "draught must be at most 15 m", at=noon, who="eva")
+    ...     log.in_force(noon) == logged, log.in_force(noon.replace(hour=11))
+    (True, None)
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Use the log at ``path``."""
+        self.path = Path(path)
+
+    def add(
+        self, pack: RulePack | str, *, at: datetime, who: str | None = None, changed: datetime | None = None
+    ) -> LoggedPack:
+        """Append a pack, and return what was logged.
+
+        Args:
+            pack: The pack, or its text.
+            at: The event time from which on it holds; with a time zone.
+            who: Who changed the rules; None: the user of this process.
+            changed: When; None: now.
+
+        Raises:
+            InvalidRule: The text is none of rules, or the pack has no text.
+            InvalidArgument: A time has no time zone.
+            OSError: The file cannot be written.
+        """
+        text = pack.to_text() if isinstance(pack, RulePack) else pack
+        version = RulePack.from_text(text).version
+        now = datetime.now(UTC) if changed is None else changed
+        logged = LoggedPack(version, _utc("at", at), _utc("changed", now), _user() if who is None else who, text)
+        self._append(json.dumps({
+            "version": version, "at": logged.at.isoformat(), "changed": logged.changed.isoformat(), "who": logged.who,
+            "text": text,
+        }, ensure_ascii=False))  # fmt: skip
+        return logged
+
+    def _append(self, line: str) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a+b") as file:
+            whole = self.path.read_bytes()
+            file.truncate(whole.rfind(b"\n") + 1)  # a line that was cut off
+            file.write(line.encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def packs(self) -> tuple[LoggedPack, ...]:
+        """Return all that was logged, in order.
+
+        Raises:
+            InvalidArgument: A line is none of a log.
+        """
+        return tuple(self._read())
+
+    def _read(self) -> Iterator[LoggedPack]:
+        try:
+            whole = self.path.read_bytes()
+        except FileNotFoundError:
+            return
+        for number, line in enumerate(whole.split(b"\n")[:-1], 1):
+            try:
+                version, at, changed, who, text = map(json.loads(line).__getitem__, _FIELDS)
+                yield LoggedPack(version, datetime.fromisoformat(at), datetime.fromisoformat(changed), who, text)
+            except (ValueError, KeyError, TypeError) as error:
+                message = (
+                    f"{self.path}:{number}: expected a JSON object with {', '.join(_FIELDS)} but got {line[:80]!r};"
+                    " take a copy of the file, and leave this line out"
+                )
+                raise InvalidArgument(message) from error
+
+    def in_force(self, at: datetime) -> LoggedPack | None:
+        """Return the pack that was in force at an event time; None: nothing was yet.
+
+        Raises:
+            InvalidArgument: As for `packs`, or ``at`` has no time zone.
+        """
+        moment = _utc("at", at)
+        return next((each for each in reversed(self.packs()) if each.at <= moment), None)
+
+    def changes(self) -> tuple[tuple[LoggedPack, PackChanges], ...]:
+        """Return each logged pack with what changed in it since the one before it, in order.
+
+        Raises:
+            InvalidArgument: As for `packs`.
+            InvalidRule: This version of the library does not read one of the texts.
+        """
+        found, before = [], None
+        for logged in self.packs():
+            pack = logged.pack()
+            found.append((logged, changes(before, pack)))
+            before = pack
+        return tuple(found)
+
+
+def _utc(name: str, time: datetime) -> datetime:
+    if not isinstance(time, datetime) or time.tzinfo is None:
+        message = f"PackLog: expected a datetime with a time zone but got {name}={time!r} (type={type(time).__name__})"
+        raise InvalidArgument(message)
+    return time.astimezone(UTC)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        return str(os.getuid())
