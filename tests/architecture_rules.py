@@ -32,7 +32,10 @@ MAY_IMPORT = {
 }
 """Which of our own top-level packages each may import, besides itself."""
 
-MAY_ALSO_IMPORT = {"dsl/comparison/judging_on_spark.py": {"spark_bridge", "pyspark"}}
+MAY_ALSO_IMPORT = {
+    "dsl/comparison/judging_on_spark.py": {"spark_bridge", "pyspark"},
+    "dsl/comparison/comparing.py": {"pyspark"},  # the type of a session that it may be given
+}
 """Modules that know more than their package: whoever asks them to run on Spark has it."""
 
 ONLY_IN = {

@@ -36,7 +36,7 @@ def run(chosen: argparse.Namespace) -> int:
     Args:
         chosen: ``old``, ``new``, ``data`` and ``out``, paths; ``spark``; ``rows``; ``fail_on``, of `CHANGES`.
     """
-    console = Console(highlight=False, markup=False, emoji=False)
+    console, aside = (Console(stderr=each, highlight=False, markup=False, emoji=False) for each in (False, True))
     try:
         for each in chosen.fail_on:
             if each not in CHANGES:
@@ -44,10 +44,10 @@ def run(chosen: argparse.Namespace) -> int:
                 raise InvalidArgument(message)
         packs = [_pack(path) for path in (chosen.old, chosen.new)]
         started = perf_counter()
-        found = _on_spark(packs, chosen, console) if chosen.spark else _here(packs, chosen, console)
+        found = _on_spark(packs, chosen, aside) if chosen.spark else _here(packs, chosen, aside)
         seconds = perf_counter() - started
     except (CartesiusError, OSError, UnicodeError) as error:
-        Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True).print(f"compare: {error}")
+        aside.print(f"compare: {error}", soft_wrap=True)
         return REFUSED
     console.print(f"{chosen.old.name} ({found.old.version}) → {chosen.new.name} ({found.new.version})")
     report(console, found, chosen.rows)

@@ -14,7 +14,7 @@ import attrs
 
 from cartesius.errors import InvalidArgument
 from cartesius.installation import needing
-from dsl.comparison.differences import differences
+from dsl.comparison.verdict_differences import differences
 from dsl.comparison.verdict_spans import NOT_JUDGED, judged_here
 from dsl.histories.history_folders import History
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from dsl.comparison.differences import RuleHours, StatusChange
+    from dsl.comparison.verdict_differences import RuleHours, StatusChange
     from dsl.comparison.verdict_spans import VerdictSpans
     from dsl.histories.history_folders import UnreadRow
     from dsl.proofs.findings import Finding

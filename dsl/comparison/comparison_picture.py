@@ -96,7 +96,7 @@ def _draw_times(axes: Axes, found: Comparison) -> None:
         kept = np.array([one != other == status for one, other in zip(before, after, strict=True)], bool)
         held = _mean_number(starts[kept], ends[kept], edges)
         label = f"{SIGNS[status]} now {status}"
-        paint = {"facecolor": colour, "hatch": _HATCHES[status], "edgecolor": "white", "linewidth": 0}
+        paint: dict[str, Any] = {"facecolor": colour, "hatch": _HATCHES[status], "edgecolor": "white", "linewidth": 0}
         axes.fill_between(
             moments,
             np.append(floor, floor[-1:]),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from dsl.comparison.comparing import Comparison
-    from dsl.comparison.differences import RuleHours
+    from dsl.comparison.verdict_differences import RuleHours
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LEAST: Final = 1e-9

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _ROWS: Final = 400_000
 """How many rows of the subject a bucket has; those of most other sources are in every bucket."""
-_LEAST: Final = 4
+_LEAST: Final = 6
 _A_FILE: Final = 250_000
 
 
@@ -66,6 +66,7 @@ def local_spark() -> Iterator[SparkSession]:
             "spark.log.level": "ERROR",
             "spark.python.daemon.module": "spark_bridge.daemon",
             "spark.sql.session.timeZone": "UTC",
+            "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
             "spark.sql.warehouse.dir": f"{folder}/warehouse",
         }.items():
             builder = builder.config(name, value)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from cartesius.errors import InvalidArgument
 from cartesius.pages.local_pages import Page
-from dsl.editor.backtest import backtest
+from dsl.editor.backtesting import backtest
 from dsl.editor.drafts import ANSWERS, FileChanged
 
 if TYPE_CHECKING:

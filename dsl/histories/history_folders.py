@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dsl.histories.history_files import Part, SourceFiles
     from dsl.rule_packs import RulePack
 
-BATCH: Final = 50_000
+BATCH: Final = 100_000
 """How many rows of a source are read at once."""
 NAMED: Final = 1_000
 """How many of the rows that cannot be read are named; all are counted."""
@@ -172,13 +172,19 @@ class History:
     def _parts(self, name: str, size: int) -> Iterator[pa.Table]:
         """Return the rows of a source that can be read, note the others, and see to it that times are in order."""
         latest: int | None = None
+        held: list[pa.Table] = []  # small files are read together
         for part in self.files[name].parts(size):
             self._number += len(part.wrong)
             for each in part.wrong[: NAMED - len(self._unread)]:
                 self._unread.append(UnreadRow(name, part.file.name, each.place, each.why))
             if part.table.num_rows:
                 latest = _in_order(part, latest)
-                yield part.table
+                held.append(part.table)
+                if sum(each.num_rows for each in held) >= size:
+                    yield pa.concat_tables(held, promote_options="permissive")
+                    held = []
+        if held:
+            yield pa.concat_tables(held, promote_options="permissive")
 
 
 class _Cursor:

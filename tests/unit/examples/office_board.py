@@ -67,7 +67,13 @@ CLEARANCE: Final = {
     "limit": "0.5 m",
     "margin": "-0.19 m",
 }
-GUST: Final = {"rule": "gusts", "because": "gusts must be at most 45 kn", "value": "51 kn", "limit": "45 kn", "margin": "-6 kn"}
+GUST: Final = {
+    "rule": "gusts",
+    "because": "gusts must be at most 45 kn",
+    "value": "51 kn",
+    "limit": "45 kn",
+    "margin": "-6 kn",
+}
 
 
 def ships() -> list[Json]:
@@ -80,7 +86,12 @@ def ships() -> list[Json]:
             since=at("13:18"),
             berth="elizabeth-east",
             failed=[CLEARANCE, GUST],
-            next={"at": at("16:12"), "status": "allowed", "rule": "under-keel clearance", "why": "the tide rises to 0.52 m"},
+            next={
+                "at": at("16:12"),
+                "status": "allowed",
+                "rule": "under-keel clearance",
+                "why": "the tide rises to 0.52 m",
+            },
         ),
         ship(3, "EVA", "unknown", missing=[{"rule": "under-keel clearance", "what": ["draught", "water level"]}]),
         ship(
@@ -165,7 +176,13 @@ class MadeUp:
         self.story: Json = {
             "changes": [
                 {"time": at("1:54"), "status": "allowed", "failed": [], "missing": [], "pack": "08d1a2b3c4d5"},
-                {"time": at("13:18"), "status": "restricted", "failed": [CLEARANCE], "missing": [], "pack": "3f2a9c01be77"},
+                {
+                    "time": at("13:18"),
+                    "status": "restricted",
+                    "failed": [CLEARANCE],
+                    "missing": [],
+                    "pack": "3f2a9c01be77",
+                },
             ],
             "day": day(),
             "forbids": [],
