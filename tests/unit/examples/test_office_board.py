@@ -71,7 +71,8 @@ class Office:
 
 @pytest.fixture
 def office(day_and_rules):
-    return Office(*day_and_rules, begin=3 * HOUR)
+    day, rules = day_and_rules
+    return Office(day, rules, begin=3 * HOUR)
 
 
 def by_mmsi(answer):
