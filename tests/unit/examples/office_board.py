@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "examples" / "port" / "office" / "page"
 SCRIPTS: Final = tuple(sorted(path.name for path in FOLDER.glob("*.js")))
-START: Final = datetime(2020, 6, 30, tzinfo=timezone.utc)
+START: Final = datetime(2020, 6, 30, tzinfo=UTC)
 NOW: Final = START + timedelta(hours=14, minutes=5)
 SECRET: Final = "secret"
 
