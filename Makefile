@@ -16,7 +16,7 @@ python := .venv/bin/python
 # Spark starts the Java that set-up chose, and its workers the Python of the environment.
 with_java := JAVA_HOME="$$(cat .venv/java-home)" PYSPARK_PYTHON="$(CURDIR)/$(python)"
 
-.PHONY: help setup run test check coverage test-long test-faults kafka run-kafka test-kafka test-postgresql test-delta \
+.PHONY: help setup run board test check coverage test-long test-faults kafka run-kafka test-kafka test-postgresql test-delta \
 	cluster test-spark40 test-pandas3 bench bench-spark experiments docs dist lock format clean
 
 # The floor of branch coverage, in percent, of the two packages that everything else stands on.
@@ -31,6 +31,9 @@ setup:  ## Make .venv from requirements.lock, and find or install Java; does not
 
 run: setup  ## Judge the ships of New York harbour on Spark (ARGS="--help" for its options)
 	@$(with_java) $(python) -m examples.port $(ARGS)
+
+board: setup  ## Show the ships of New York harbour on a page while they are judged (ARGS="--help" for its options)
+	@$(with_java) $(python) -m examples.port board $(ARGS)
 
 # `make check` has the test of the architecture.
 test: setup  ## Run all tests that are not slow (ARGS="-k name" to choose)

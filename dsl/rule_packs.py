@@ -11,6 +11,7 @@ Source: thesis, chapter 2; DESIGN.md, section 6.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, final
@@ -40,7 +41,7 @@ from dsl.terms.links import oriented
 from dsl.terms.statements import conditions
 from dsl.terms.terms import Observation, sources
 from dsl.terms.texts import text
-from dsl.text.printing import printed
+from dsl.text.printing import Printer, printed
 from dsl.text.reading import read
 from dsl.writing.blocks import begin, end
 from dsl.writing.checking import condition
@@ -127,6 +128,7 @@ class RulePack:
         self._statements: tuple[Statement, ...] = ()
         self._counted: dict[str, Declaration] = {}
         self._judge: Judge | None = None
+        self._version: str | None = None
         self._table: Reactive | None = None
         self._warnings: Reactive | None = None
         self._place = None if location is None else self._term("location", location)
@@ -197,7 +199,33 @@ class RulePack:
         self._statements += end(failed=kind is not None)
         observed = (source for condition in conditions(self._statements) for source in sources(condition))
         self._used = tuple(dict.fromkeys((*self._used, *(each for each in observed if each.another_of is None))))
-        self._judge = None
+        self._judge = self._version = None
+
+    @property
+    def version(self) -> str:
+        """What tells this pack from others: twelve hex digits of a SHA-256 of its text, as `to_text` has it.
+
+        Layout, comments, and what is declared but not used, make no difference;
+        any name, number, unit, severity or reason does: 50 cm is another text than 0.5 m. Each verdict carries it.
+        A pack that has no text (two expressions of one name) is told by its declarations and rules instead.
+
+        >>> from dsl import Source, require
+        >>> from dsl.units import metres
+        >>> vessel = Source("vessel", key="mmsi", mmsi=int, length=metres)
+        >>> port = RulePack("port", subject=vessel)
+        >>> with port:
+        ...     require(vessel.length <= 100 * metres)
+        >>> port.version == RulePack.from_text(port.to_text()).version == port.check({"vessel": {"length": 90}}).pack
+        True
+        """
+        if self._version is None:
+            parts = (self._place, self._only, self._used, self._links, self._statements)
+            try:
+                whole = Printer(*parts).whole(self.name)
+            except InvalidRule:
+                whole = repr((self.name, *parts, *self._counted.values()))
+            self._version = hashlib.sha256(whole.encode()).hexdigest()[:12]
+        return self._version
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -447,7 +475,7 @@ class RulePack:
         if self._judge is None:
             related = Related(self._used, self._statements)
             found = related if related.has_any else None
-            self._judge = Judge(self._used, self._statements, found, self._links)
+            self._judge = Judge(self._used, self._statements, found, self._links, version=self.version)
         is_lenient = checked_on_error(on_error, f"{self.name}.check") == "unknown"
         return self._judge.leniently() if is_lenient else self._judge
 

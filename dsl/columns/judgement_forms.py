@@ -53,8 +53,12 @@ REASON = tuple(field.name for field in attrs.fields(Reason))
 VERDICT = tuple(field.name for field in attrs.fields(Verdict))
 
 
-def form_of_pack(sources: tuple[Declaration, ...], statements: tuple[Statement, ...]) -> Form | str:
+def form_of_pack(
+    sources: tuple[Declaration, ...], statements: tuple[Statement, ...], version: str = ""
+) -> Form | str:
     """Return the form of the judgement of ``statements`` over rows of ``sources``, or why there is none.
+
+    The verdicts carry the ``version`` of the pack.
 
     >>> from dsl import Source
     >>> from dsl.declarations.sources import declaration
@@ -80,7 +84,7 @@ def form_of_pack(sources: tuple[Declaration, ...], statements: tuple[Statement, 
         ),
         "because",
     )
-    value = Apply(Made(Verdict, VERDICT), (key, status, because), "verdict")
+    value = Apply(Made(Verdict, VERDICT), (key, status, because, Constant(version)), "verdict")
     return Form(_meaning(reasons), value)
 
 
@@ -103,8 +107,8 @@ def form_of_status(slot: str) -> Form:
     1
     """
     part = Part(slot)
-    subject, status = (Apply(Observed(name), (part,), name) for name in ("subject", "status"))
-    return Form((status,), Apply(Made(Verdict, VERDICT), (subject, status, Constant(())), "verdict"))
+    subject, status, pack = (Apply(Observed(name), (part,), name) for name in ("subject", "status", "pack"))
+    return Form((status,), Apply(Made(Verdict, VERDICT), (subject, status, Constant(()), pack), "verdict"))
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:

@@ -37,6 +37,7 @@ COLUMNS = (
         "status",
         "restricted where a requirement fails; unknown where none fails but one is undecided; else allowed",
     ),
+    ("pack", "the version of the rules that gave the verdict"),
     ("because", "one entry for each requirement that fails, then for each that cannot be decided:"),
 )
 """The columns of the table of verdicts, explained."""

@@ -106,6 +106,8 @@ class Judge:
     related: Related | None = attrs.field(default=None, eq=False, repr=False)
     links: tuple[Link, ...] = attrs.field(default=(), eq=False, repr=False)
     compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
+    version: str = attrs.field(default="", eq=False, repr=False)
+    """That of the pack, which its verdicts carry."""
     evaluations: Evaluations = attrs.field(init=False, eq=False, repr=False, factory=Evaluations)
     memory: Memory = attrs.field(init=False, eq=False, repr=False, factory=Memory)
     leaves: Leaves = attrs.field(init=False, eq=False, repr=False)
@@ -138,21 +140,21 @@ class Judge:
 
     def in_columns(self) -> Form | Asked | str:
         """Return what it computes as expressions, or why it is judged row by row."""
-        form = form_of_pack(self.sources, self.statements)
+        form = form_of_pack(self.sources, self.statements, self.version)
         has_forecasts = any(source.forecast for source in self.sources)
         return form if isinstance(form, Form) or self.related is None or has_forecasts else Asked(form)
 
     def leniently(self) -> Judge:
         """Return the judge for whom a condition that raises is unknown; both count what they do together."""
         related = None if self.related is None else self.related.leniently()
-        found = Judge(self.sources, self.statements, related, self.links, LENIENT)
+        found = Judge(self.sources, self.statements, related, self.links, LENIENT, self.version)
         object.__setattr__(found, "evaluations", self.evaluations)
         return found
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
         assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of a judge stays in it
-        return Judge, (self.sources, self.statements, self.related, self.links)
+        return Judge, (self.sources, self.statements, self.related, self.links, AS_WRITTEN, self.version)
 
     def _judged(self, rows: tuple[Mapping[str, Any] | None, ...], now: int | None) -> Verdict:
         subject = rows[0][self.sources[0].key]  # type: ignore[index]  # the subject is there
@@ -180,7 +182,7 @@ class Judge:
         run.visit(self._checks, (), run.changed == EVERYTHING)
         self.evaluations.add(run)
         references = self.memory.references(subject, rows[:width], rows[width:])
-        verdict = run.verdict(subject)
+        verdict = run.verdict(subject, self.version)
         if references is not None:
             judged = Judged(references, derived, now, readings, run.answers, run.reasons, verdict)
             self.memory.remember(subject, judged, last)

@@ -108,10 +108,10 @@ class Run:
             return
         self.visit(check.body, doubts, is_anew)
 
-    def verdict(self, subject: Any) -> Verdict:
-        """Return what the reasons come to."""
+    def verdict(self, subject: Any, pack: str) -> Verdict:
+        """Return what the reasons come to, for the version ``pack`` of the rules."""
         failed = [reason for reason in self.reasons if reason is not None and not reason.missing]
         undecided = [reason for reason in self.reasons if reason is not None and reason.missing]
         if failed:
-            return Verdict(subject, "restricted", (*failed, *undecided))
-        return Verdict(subject, "unknown" if undecided else "allowed", tuple(undecided))
+            return Verdict(subject, "restricted", (*failed, *undecided), pack)
+        return Verdict(subject, "unknown" if undecided else "allowed", tuple(undecided), pack)

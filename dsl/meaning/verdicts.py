@@ -133,6 +133,8 @@ class Verdict:
     """Restricted: a requirement fails, whatever is missing. Unknown: none does, one is undecided. Else allowed."""
     because: tuple[Reason, ...] = attrs.field(default=(), eq=_meaning)
     """The failed requirements, then the undecided ones, each in the order of the rules."""
+    pack: str = attrs.field(default="", eq=False, repr=False)
+    """The version of the rules that gave it (`RulePack.version`); a verdict that two versions give alike is one."""
 
     def __str__(self) -> str:
         """Show the status, and the requirements that it is due to."""

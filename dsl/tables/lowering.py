@@ -165,7 +165,7 @@ class StatusOnly:
 
     def __call__(self, verdict: Verdict) -> Verdict:
         """Leave the reasons out."""
-        return Verdict(verdict.subject, verdict.status)
+        return Verdict(verdict.subject, verdict.status, pack=verdict.pack)
 
     def in_columns(self) -> Form:
         """Return what it computes as expressions."""

@@ -64,7 +64,9 @@ def printed(
     Raises:
         InvalidRule: It cannot be written: two expressions of one name, a unit that has no name, …
     """
-    return Printer(place, only, sources, links, statements).whole(name)
+    whole = Printer(place, only, sources, links, statements).whole(name)
+    Headings(Page.parsed(whole, f"to_text of {name}"))
+    return whole
 
 
 @final
@@ -89,7 +91,7 @@ class Printer:
         self.phrasing = Phrasing(self.vocabulary, self.places)
 
     def whole(self, name: str) -> str:
-        """Return the whole text.
+        """Return the whole text; that it parses is for the caller to see.
 
         Raises:
             InvalidRule: It cannot be written.
@@ -115,9 +117,7 @@ class Printer:
             shown = list(self.statement(statement, above))
             apart = len(shown) > 1 or not number or lines[-1].startswith(_INDENT)
             lines += [*([""] * apart), *shown]
-        whole = "\n".join(lines) + "\n"
-        Headings(Page.parsed(whole, f"to_text of {name}"))
-        return whole
+        return "\n".join(lines) + "\n"
 
     def statement(self, statement: Statement, above: Statement | None = None, depth: int = 0) -> Iterator[str]:
         """Yield the lines of a statement that stands below the statement ``above``.

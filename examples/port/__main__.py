@@ -1,6 +1,6 @@
 """The command: ``python -m examples.port`` judges the ships of New York harbour, on Spark or in this process.
 
-With ``--nmea FILE`` it judges those of Rotterdam instead, from raw AIS messages.
+``python -m examples.port board`` shows them on a page while they are judged. With ``--nmea FILE`` it judges those of Rotterdam instead, from raw AIS messages.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from examples.port.cells import moment
 from examples.port.clearances import chosen, clearances_at_berth
 from examples.port.dead_letters import write_dead_letters
 from examples.port.inputs import DAY, WIND_DAY, read_day
+from examples.port.office.command import board
 from examples.port.on_nmea import run_on_nmea, show_nmea
 from examples.port.outside import PlainConsole
 from examples.port.picture import draw
@@ -54,7 +55,7 @@ _WRITTEN: Final = ("verdicts.parquet", "dead_letters.csv", "clearance.png", "win
 """What a run leaves; with ``--nmea`` the first two."""
 
 
-@click.command(context_settings={"show_default": True, "max_content_width": 110})
+@click.group(invoke_without_command=True, context_settings={"show_default": True, "max_content_width": 110})
 @click.option("--in-process", is_flag=True, help="Run in this process, without Spark. The verdicts are the same.")
 @click.option(
     "--pack",
@@ -153,6 +154,8 @@ def main(
     are there. Exit status: 0; 1 where the run failed, 2 where it was refused, 3 where a file was damaged and was judged
     as far as it is good: that is said at the top.
     """
+    if context.invoked_subcommand is not None:
+        return
     console = PlainConsole(no_color=no_color or None)
     _check_options(context)
     _check_kafka(kafka)
@@ -205,6 +208,9 @@ def main(
         for note in said:
             console.print(note, style="dim")
     end(day.damaged)
+
+
+main.add_command(board)
 
 
 def _draw_clearances(day: Day, log: ChangeLog, said: Sequence[str], folder: Path) -> None:

@@ -85,7 +85,7 @@ def test_the_token_is_in_the_address_that_is_printed_and_new_each_time(
 ):
     given: list[str] = []
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
-    monkeypatch.setattr(local_pages, "application", lambda page, secret: given.append(secret))
+    monkeypatch.setattr(local_pages, "application", lambda page, secret, hosts: given.append(secret))
     for _ in range(2):
         serve(page_of(File(path)), 0, browse=False, said="Editing")
     assert len({*given}) == 2

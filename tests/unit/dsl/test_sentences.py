@@ -127,7 +127,7 @@ def test_a_whole_description():
 
 def test_the_columns_are_those_of_a_verdict():
     described = pack().describe()
-    assert [name for name, _ in COLUMNS] == [field.name for field in attrs.fields(Verdict)]
+    assert {name for name, _ in COLUMNS} == {field.name for field in attrs.fields(Verdict)}
     assert {name for name, _ in ENTRIES} == {field.name for field in attrs.fields(Reason)}
     for name, _ in (*COLUMNS, *ENTRIES):
         assert f"  {name}: " in described
