@@ -370,4 +370,4 @@ def test_without_java_setting_up_fails_as_a_whole(machine: Machine):
 def test_a_misspelt_part_is_refused(machine: Machine):
     result = machine.sets_up("jvaa")
     assert result.returncode == 1
-    assert "unknown part 'jvaa'; expected environment or java" in result.stderr
+    assert "unknown part 'jvaa'; expected environment, java or browser" in result.stderr
