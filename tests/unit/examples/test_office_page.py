@@ -19,7 +19,7 @@ window.violations = [];
 document.addEventListener("securitypolicyviolation", (one) => violations.push(one.violatedDirective));
 window.boom = () => violations.push("boom");
 """
-SHOWN = "number => Number(document.body.dataset.event) >= number"
+SHOWN = "number => Number(document.body.dataset.event.split('-')[1]) >= number"
 
 
 @pytest.fixture
@@ -79,7 +79,17 @@ def test_ships_stand_by_urgency_with_verdict_reason_value_limit_margin_and_age(o
     assert texts(page, "STENA PARIS") == ["✓ allowed", foreseen, "–", "–", "–", "4 min ago"]
     assert texts(page, "EVA")[:2] == ["? unknown", "not known: draught, water level"]
     assert texts(page, "MOONLIGHT") == ["? unknown", "not known", "–", "–", "–", "never"]
-    assert page.locator("#counts").inner_text().split() == ["✗", "restricted", "1", "?", "unknown", "2", "✓", "allowed", "2"]
+    assert page.locator("#counts").inner_text().split() == [
+        "✗",
+        "restricted",
+        "1",
+        "?",
+        "unknown",
+        "2",
+        "✓",
+        "allowed",
+        "2",
+    ]
     assert page.locator("#now").inner_text() == "30 June 2020, 14:05:00 UTC"
 
 
@@ -127,7 +137,9 @@ def test_when_the_stream_stops_the_page_turns_grey_and_says_so_and_comes_back_wi
     number = office.send("clock", {"now": iso(NOW)})
     page.wait_for_function(SHOWN, arg=number)
     office.running = False
-    expect(page.locator("#stopped")).to_contain_text("What you see is as it was at 14:05:00 UTC, and may be wrong by now.")
+    expect(page.locator("#stopped")).to_contain_text(
+        "What you see is as it was at 14:05:00 UTC, and may be wrong by now."
+    )
     assert page.locator("#mode").inner_text() == "stopped"
     assert page.locator("main").evaluate("one => getComputedStyle(one).filter") == "grayscale(1)"
     assert texts(page, "ORCA")[0] == "✓ was allowed"
@@ -136,10 +148,26 @@ def test_when_the_stream_stops_the_page_turns_grey_and_says_so_and_comes_back_wi
     office.running = True
     page.wait_for_function(SHOWN, arg=last)
     expect(page.locator("#stopped")).to_be_hidden()
-    assert office.resumed[-1] == str(number)
+    assert office.resumed[-1] == f"made-{number}"
     assert (texts(page, "ORCA")[0], texts(page, "NEWCOMER")[0]) == ("✗ restricted", "✓ allowed")
     assert page.locator("main").evaluate("one => getComputedStyle(one).filter") == "none"
     assert page.locator("#said").inner_text() == "News come again."
+
+
+def test_while_the_board_answers_but_nothing_is_judged_it_is_grey_too(opened, office):
+    from playwright.sync_api import expect
+
+    page = opened()
+    office.send("clock", {"live": False, "quiet_s": 20.4})
+    expect(page.locator("#stopped")).to_contain_text(
+        "Nothing has been judged for 20 s. What you see is as it was at 14:05:00 UTC"
+    )
+    assert texts(page, "ORCA")[0] == "✓ was allowed"
+    office.send("clock", {"live": True, "quiet_s": 0.1, "now": at("14:06")})
+    expect(page.locator("#stopped")).to_be_hidden()
+    assert texts(page, "ORCA")[0] == "✓ allowed"
+    office.send("clock", {"live": False, "now": at("23:59")})
+    expect(page.locator("#stopped")).to_contain_text("The day is over.")
 
 
 def test_a_stream_that_is_open_but_silent_counts_as_stopped(browser, office):
@@ -154,7 +182,7 @@ def test_a_stream_that_is_open_but_silent_counts_as_stopped(browser, office):
         expect(page.locator("#mode")).to_have_text("live")
         office.running, office.silent = True, True
         page.clock.fast_forward(11_000)
-        expect(page.locator("#stopped")).to_contain_text("Nothing has come for a while.")
+        expect(page.locator("#stopped")).to_contain_text("The board is silent; the page tries again by itself.")
         page.clock.fast_forward(1_000)
         expect(page.locator("#mode")).to_have_text("live")
         page.close()
@@ -218,6 +246,7 @@ def test_of_a_chosen_ship_all_is_said_in_words_and_the_focus_goes_there_and_back
         "01:54 ✓ allowed rules 08d1a2b3c4d5",
     ]
     expect(panel).to_contain_text("Lies atelizabeth-east")
+    expect(panel).to_contain_text("wind EWR: 12:51, 27 min before")
     assert panel.locator("rect.window").count() == 3
     assert row(page, "GUNVOR MAERSK").get_attribute("aria-current") == "true"
     page.keyboard.press("Escape")
@@ -300,7 +329,10 @@ def test_rules_berths_readings_and_who_changed_the_rules_follow_the_ships(opened
         "elizabeth-east 15.24 m GUNVOR MAERSK none",
         "newark-south 15.24 m none STENA PARIS",
     ]
-    assert lines("sources") == ["vessel AIS reports 14:04 1 min ago", "wind wind at the airports 11:51 2 h 14 min ago too old"]
+    assert lines("sources") == [
+        "vessel AIS reports 14:04 1 min ago",
+        "wind wind at the airports 11:51 2 h 14 min ago too old",
+    ]
     expect(page.locator("#silent")).to_have_text("Too old to go by: wind. What rests on it is unknown.")
     assert lines("packs") == [
         "3f2a9c01be77 in force from 09:30, by A. Officer written 30 June 2020, 09:28 changed: gusts",
@@ -369,7 +401,9 @@ def test_what_ships_say_of_themselves_is_text_and_nothing_of_it_runs_or_moves_th
 
 def test_an_inline_script_does_not_run_even_if_it_got_in(opened):
     page = opened()
-    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img id=planted src=x onerror=boom() style=\"color:red\">')")
+    page.evaluate(
+        "document.body.insertAdjacentHTML('beforeend', '<img id=planted src=x onerror=boom() style=\"color:red\">')"
+    )
     page.wait_for_function("violations.length >= 3")
     assert {*page.evaluate("violations.splice(0)")} == {"img-src", "script-src-attr", "style-src-attr"}
 
@@ -393,13 +427,17 @@ def test_the_page_is_sound_for_keyboard_and_screen_reader_wide_and_narrow_light_
     tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
     roles = [each["role"]["value"] for each in tree if not each.get("ignored")]
     assert {"banner", "main", "search", "form", "table", "rowheader", "columnheader", "status"} <= {*roles}
-    levels = page.locator("h1, h2, h3").evaluate_all("all => all.filter(one => one.offsetParent).map(one => +one.tagName[1])")
+    levels = page.locator("h1, h2, h3").evaluate_all(
+        "all => all.filter(one => one.offsetParent).map(one => +one.tagName[1])"
+    )
     assert levels[0] == 1
     assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
 
 
 def test_axe_finds_nothing(opened):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="the package axe-playwright-python is not there")
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="the package axe-playwright-python is not there"
+    )
     page = opened()
     page.get_by_role("button", name="GUNVOR MAERSK").first.click()
     page.locator("figcaption").wait_for()
@@ -429,7 +467,7 @@ def test_many_changes_are_drawn_once_a_frame_and_read_out_in_one_sentence(opened
       new MutationObserver(() => said.push(by("said").textContent)).observe(by("said"), { childList: true });
       const drawing = drawMap;
       drawMap = () => { frames.push(1); drawing(); };
-      for (const event of events) take("ship", event, "9");
+      for (const event of events) take("ship", event, "made-9");
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
       clearTimeout(news.timer);
       return [frames.length, said.length, news.ships.size];
@@ -457,7 +495,7 @@ ASKED = """async ([url, secret]) => {
     read: () => fetch(url + "api/board", { method: "POST", headers: { "X-Token": secret }, body: "{}" }),
     simple: () => fetch(url + "api/board", { method: "POST", body: "{}", headers: { "Content-Type": "text/plain" } }),
     page: () => fetch(url),
-    stream: () => fetch(url + "api/stream", { method: "POST", headers: { "X-Token": secret }, body: "{}" }),
+    stream: () => fetch(url + "live", { headers: { "X-Token": secret } }),
     script: () => new Promise((done, failed) => document.head.append(Object.assign(document.createElement("script"), { src: url + "common.js", onload: done, onerror: failed }))),
   };
   const got = [];
@@ -470,11 +508,16 @@ ASKED = """async ([url, secret]) => {
 def test_another_site_reads_nothing_and_changes_nothing_even_if_it_knew_the_token(browser, office):
     with served(office.application(), SECRET) as address:
         page = browser.new_page()
-        page.route("http://elsewhere.example/**", lambda route: route.fulfill(body="<title>elsewhere</title>", content_type="text/html"))
+        page.route(
+            "http://elsewhere.example/**",
+            lambda route: route.fulfill(body="<title>elsewhere</title>", content_type="text/html"),
+        )
         page.goto("http://elsewhere.example/")
         assert page.evaluate(ASKED, [address.partition("#")[0], SECRET]) == []
         assert office.asked == []
-        page.evaluate("url => document.body.append(Object.assign(document.createElement('iframe'), {src: url}))", address)
+        page.evaluate(
+            "url => document.body.append(Object.assign(document.createElement('iframe'), {src: url}))", address
+        )
         page.wait_for_function("frames.length === 1")
         page.frames[1].wait_for_load_state()
         assert page.frames[1].locator("#ships").count() == 0  # it lets no other site frame it
