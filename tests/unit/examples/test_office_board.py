@@ -260,7 +260,7 @@ def test_in_a_browser_the_page_shows_what_the_server_says_and_hostile_names_do_n
             "window.broken = []; window.boom = () => broken.push('boom');"
             "document.addEventListener('securitypolicyviolation', (one) => broken.push(one.violatedDirective));"
         )
-        with page.expect_request("**/api/stream"):
+        with page.expect_request("**/live"):
             page.goto(address)
         office.following.beat()
         page.locator("#mode", has_text="live").wait_for()
