@@ -8,12 +8,12 @@ gets a page, and nothing of what it shows. It travels in a header, which no othe
 
 Questions are answered in a thread of their own, one at a time, so that a long one keeps nobody from being answered.
 
-A page may have a stream, ``POST /api/stream``: server-sent events, which a page reads with ``fetch``, so that the token
+A page may have a stream, ``GET /live``: server-sent events, which a page reads with ``fetch``, so that the token
 goes in the same header. A reader that comes back names the last event that it saw in ``Last-Event-ID``. Whoever reads
 slowly is given less: what a `Live` has after an event is asked when the reader has taken what came before, and nothing
 waits for it in memory; whoever takes nothing for `STUCK_S` is cut off.
 
-The only module that knows starlette, uvicorn and anyio, on which both stand.
+The only module that knows starlette, uvicorn and anyio, on which both stand; it is over 300 lines because it is.
 
 Source: OWASP on cross-site request forgery and DNS rebinding; the HTML standard, "Server-sent events".
 """
@@ -182,8 +182,8 @@ def application(page: Page, secret: str, hosts: Sequence[str] = HOSTS) -> Starle
     made = Starlette(
         routes=[
             Route("/", file),
+            Route("/live", live, methods=["GET"]),
             Route("/{name:str}", file),
-            Route("/api/stream", live, methods=["POST"]),
             Route("/api/{question:str}", answer, methods=["POST"]),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)],

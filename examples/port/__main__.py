@@ -1,7 +1,7 @@
 """The command: ``python -m examples.port`` judges the ships of New York harbour, on Spark or in this process.
 
 ``python -m examples.port board`` shows them on a page while they are judged. With ``--nmea FILE`` it judges those of
-Rotterdam instead, from raw AIS messages.
+Rotterdam instead, from raw AIS messages. The module is over 300 lines because the options are told in full.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def follow_until(servers, run, store, day, rules, time_of_day):
 
 def test_topics_of_a_broker_give_what_the_replay_gives_and_a_feed_that_begins_anew_goes_on(
     servers,
-    day_and_rules,  # noqa: F811 - the fixture that is imported
+    day_and_rules,
     tmp_path,
 ):
     day, rules = day_and_rules
@@ -62,7 +62,7 @@ def test_topics_of_a_broker_give_what_the_replay_gives_and_a_feed_that_begins_an
     publish(servers, "port", day, rules.sources, 0, ONE_DAY // 4)
     follow_until(servers, "port", store, day, rules, ONE_DAY // 4)
     part = told(store)
-    assert 0 < len(part[0])
+    assert len(part[0]) > 0
     publish(servers, "port", day, rules.sources, ONE_DAY // 4, ONE_DAY)
     follow_until(servers, "port", store, day, rules, ONE_DAY)
     assert told(store) == told(replayed(day, rules))

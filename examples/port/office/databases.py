@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from cartesius.errors import CartesiusError
 from cartesius.installation import needing
@@ -25,11 +25,44 @@ _BUSY_S: Final = 30.0
 _CHANNEL: Final = "office"
 
 
+class Database(Protocol):
+    """A connection; statements have ``?`` for values."""
+
+    @property
+    def id(self) -> str:
+        """How a column is declared that counts rows."""
+        ...
+
+    def execute(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Run a statement and return its rows."""
+        ...
+
+    def execute_many(self, statement: str, values: Iterable[Sequence[object]]) -> None:
+        """Run a statement once for each."""
+        ...
+
+    def begin(self) -> None:
+        """Begin a transaction, when no other writer is in one."""
+        ...
+
+    def end(self, commit: bool) -> None:
+        """End it."""
+        ...
+
+    def wait(self, timeout: float) -> None:
+        """Return when somebody has committed, here or elsewhere, or after some seconds."""
+        ...
+
+    def close(self) -> None:
+        """Close it."""
+        ...
+
+
 class UnusableStore(CartesiusError, OSError):
     """A store cannot be opened: the file is no database, or there is no server."""
 
 
-def opened(where: str) -> SQLite | PostgreSQL:
+def opened(where: str) -> Database:
     """Open a database: a file, or a URL that begins with ``postgresql:``."""
     try:
         return PostgreSQL(where) if where.startswith(("postgresql:", "postgres:")) else SQLite(where)

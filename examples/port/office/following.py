@@ -130,7 +130,6 @@ class Following:
         return {
             "now": None if self.now is None else iso(self.now),
             "live": quiet is not None and quiet <= QUIET_S and not over,
-            "why": "over" if over else "quiet",
             "start": None if start is None else iso(start),
             "end": None if end is None else iso(end),
             "speed": self._facts.get("speed"),

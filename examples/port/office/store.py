@@ -14,7 +14,7 @@ import json
 from contextlib import contextmanager
 from threading import RLock
 from time import time_ns
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import attrs
 
@@ -22,9 +22,10 @@ from examples.port.office.databases import UnusableStore, opened
 from examples.port.office.records import Batch, Change, Failed, Missing, Pack, Seen, noted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from dsl import RulePack
+    from examples.port.office.databases import Database
 
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -45,39 +46,6 @@ _CHANGE: Final = "id, time, mmsi, name, status, failed, missing, pack, what_was_
 _SEEN: Final = "id, source, key, time, fields"
 AT_ONCE: Final = 1_000
 """How many rows are asked for at a time by who follows."""
-
-
-class Database(Protocol):
-    """A connection; statements have ``?`` for values."""
-
-    @property
-    def id(self) -> str:
-        """How a column is declared that counts rows."""
-        ...
-
-    def execute(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Run a statement and return its rows."""
-        ...
-
-    def execute_many(self, statement: str, values: Iterable[Sequence[object]]) -> None:
-        """Run a statement once for each."""
-        ...
-
-    def begin(self) -> None:
-        """Begin a transaction, when no other writer is in one."""
-        ...
-
-    def end(self, commit: bool) -> None:
-        """End it."""
-        ...
-
-    def wait(self, timeout: float) -> None:
-        """Return when somebody has committed, here or elsewhere, or after some seconds."""
-        ...
-
-    def close(self) -> None:
-        """Close it."""
-        ...
 
 
 @attrs.frozen

@@ -77,7 +77,7 @@ def reader(port: int, last: str | None = None, buffer: int = 0) -> Iterator[Any]
         raw.settimeout(30)
         raw.connect(("127.0.0.1", port))
         seen = f"Last-Event-ID: {last}\r\n" if last else ""
-        raw.sendall(f"POST /api/stream HTTP/1.1\r\nHost: localhost\r\nX-Token: {SECRET}\r\n{seen}\r\n".encode())
+        raw.sendall(f"GET /live HTTP/1.1\r\nHost: localhost\r\nX-Token: {SECRET}\r\n{seen}\r\n".encode())
         with raw.makefile("rb") as lines:
             yield lines
 
@@ -96,9 +96,9 @@ def ids(lines: Any, until: int) -> list[int]:
 def test_who_was_not_given_the_token_reads_no_stream(headers: dict[str, str]):
     numbers = Numbers()
     client = TestClient(application(Page(Path(), "the test", {}, live=numbers), SECRET), base_url="http://127.0.0.1")
-    assert client.post("/api/stream", headers=headers).status_code == 403
-    assert client.post(f"/api/stream?x-token={SECRET}").status_code == 403
-    assert client.get("/api/stream", headers=TOKEN).status_code == 405
+    assert client.get("/live", headers=headers).status_code == 403
+    assert client.get(f"/live?x-token={SECRET}").status_code == 403
+    assert client.post("/live", headers=TOKEN).status_code == 405
     assert numbers.sent == 0
 
 
@@ -118,7 +118,7 @@ def test_another_site_may_ask_for_nothing_be_it_allowed_by_the_browser():
 
 def test_a_page_without_a_stream_says_so():
     client = TestClient(application(Page(Path(), "the test", {}), SECRET), base_url="http://127.0.0.1")
-    assert client.post("/api/stream", headers=TOKEN).status_code == 404
+    assert client.get("/live", headers=TOKEN).status_code == 404
 
 
 def test_a_reader_is_given_what_comes_and_when_it_comes_back_what_it_has_not_seen():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "examples" / "port" / "office" / "page"
 SCRIPTS: Final = tuple(sorted(path.name for path in FOLDER.glob("*.js")))
-START: Final = datetime(2020, 6, 30, tzinfo=timezone.utc)
+START: Final = datetime(2020, 6, 30, tzinfo=UTC)
 NOW: Final = START + timedelta(hours=14, minutes=5)
 SECRET: Final = "secret"
 
@@ -106,8 +106,8 @@ def ships() -> list[Json]:
 
 def board(**changes: Any) -> Json:
     made: Json = {
-        "event": 0,
-        "clock": {"now": iso(NOW), "live": True, "start": iso(START), "end": at("23:59"), "speed": 60},
+        "last": "made-0",
+        "clock": {"now": iso(NOW), "live": True, "quiet_s": 0.4, "start": iso(START), "end": at("23:59"), "speed": 60},
         "pack": {
             "version": "3f2a9c01be77",
             "since": at("09:30"),
@@ -182,6 +182,10 @@ class MadeUp:
                     "failed": [CLEARANCE],
                     "missing": [],
                     "pack": "3f2a9c01be77",
+                    "read": [
+                        {"source": "tide", "key": "Bergen Point", "last": at("13:18"), "age_s": 0},
+                        {"source": "wind", "key": "EWR", "last": at("12:51"), "age_s": 1620},
+                    ],
                 },
             ],
             "day": day(),
@@ -194,7 +198,7 @@ class MadeUp:
         self.events.append((number, kind, data))
         if kind == "ship":
             others = [each for each in self.board["ships"] if each["mmsi"] != data["mmsi"]]
-            self.board = self.board | {"ships": [*others, data], "event": number}
+            self.board = self.board | {"ships": [*others, data], "last": f"made-{number}"}
         return number
 
     def answer_board(self, draft: Json) -> Json:
@@ -216,18 +220,18 @@ class MadeUp:
             return JSONResponse({"error": "not now"}, 503)
         seen = request.headers.get("last-event-id", "")
         self.resumed.append(seen)
-        return StreamingResponse(self._events(int(seen or 0)), media_type="text/event-stream")
+        return StreamingResponse(self._events(int(seen.partition("-")[2] or 0)), media_type="text/event-stream")
 
     async def _events(self, seen: int) -> AsyncIterator[str]:
         yield ": here\n\n"
         while self.running:
             for number, kind, data in self.events[seen:]:
                 if not self.silent:
-                    yield f"id: {number}\nevent: {kind}\ndata: {json.dumps(data)}\n\n"
+                    yield f"id: made-{number}\nevent: {kind}\ndata: {json.dumps(data)}\n\n"
                     seen = number
             await anyio.sleep(0.01)
 
     def application(self) -> Starlette:
         answers = {"board": self.answer_board, "ship": self.answer_ship}
         page = application(Page(FOLDER, "the board", answers, scripts=SCRIPTS), SECRET)
-        return Starlette(routes=[Route("/api/stream", self._stream, methods=["POST"]), Mount("/", page)])
+        return Starlette(routes=[Route("/live", self._stream), Mount("/", page)])

@@ -19,7 +19,7 @@ window.violations = [];
 document.addEventListener("securitypolicyviolation", (one) => violations.push(one.violatedDirective));
 window.boom = () => violations.push("boom");
 """
-SHOWN = "number => Number(document.body.dataset.event) >= number"
+SHOWN = "number => Number(document.body.dataset.event.split('-')[1]) >= number"
 
 
 @pytest.fixture
@@ -148,10 +148,26 @@ def test_when_the_stream_stops_the_page_turns_grey_and_says_so_and_comes_back_wi
     office.running = True
     page.wait_for_function(SHOWN, arg=last)
     expect(page.locator("#stopped")).to_be_hidden()
-    assert office.resumed[-1] == str(number)
+    assert office.resumed[-1] == f"made-{number}"
     assert (texts(page, "ORCA")[0], texts(page, "NEWCOMER")[0]) == ("✗ restricted", "✓ allowed")
     assert page.locator("main").evaluate("one => getComputedStyle(one).filter") == "none"
     assert page.locator("#said").inner_text() == "News come again."
+
+
+def test_while_the_board_answers_but_nothing_is_judged_it_is_grey_too(opened, office):
+    from playwright.sync_api import expect
+
+    page = opened()
+    office.send("clock", {"live": False, "quiet_s": 20.4})
+    expect(page.locator("#stopped")).to_contain_text(
+        "Nothing has been judged for 20 s. What you see is as it was at 14:05:00 UTC"
+    )
+    assert texts(page, "ORCA")[0] == "✓ was allowed"
+    office.send("clock", {"live": True, "quiet_s": 0.1, "now": at("14:06")})
+    expect(page.locator("#stopped")).to_be_hidden()
+    assert texts(page, "ORCA")[0] == "✓ allowed"
+    office.send("clock", {"live": False, "now": at("23:59")})
+    expect(page.locator("#stopped")).to_contain_text("The day is over.")
 
 
 def test_a_stream_that_is_open_but_silent_counts_as_stopped(browser, office):
@@ -166,7 +182,7 @@ def test_a_stream_that_is_open_but_silent_counts_as_stopped(browser, office):
         expect(page.locator("#mode")).to_have_text("live")
         office.running, office.silent = True, True
         page.clock.fast_forward(11_000)
-        expect(page.locator("#stopped")).to_contain_text("Nothing has come for a while.")
+        expect(page.locator("#stopped")).to_contain_text("The board is silent; the page tries again by itself.")
         page.clock.fast_forward(1_000)
         expect(page.locator("#mode")).to_have_text("live")
         page.close()
@@ -230,6 +246,7 @@ def test_of_a_chosen_ship_all_is_said_in_words_and_the_focus_goes_there_and_back
         "01:54 ✓ allowed rules 08d1a2b3c4d5",
     ]
     expect(panel).to_contain_text("Lies atelizabeth-east")
+    expect(panel).to_contain_text("wind EWR: 12:51, 27 min before")
     assert panel.locator("rect.window").count() == 3
     assert row(page, "GUNVOR MAERSK").get_attribute("aria-current") == "true"
     page.keyboard.press("Escape")
@@ -450,7 +467,7 @@ def test_many_changes_are_drawn_once_a_frame_and_read_out_in_one_sentence(opened
       new MutationObserver(() => said.push(by("said").textContent)).observe(by("said"), { childList: true });
       const drawing = drawMap;
       drawMap = () => { frames.push(1); drawing(); };
-      for (const event of events) take("ship", event, "9");
+      for (const event of events) take("ship", event, "made-9");
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
       clearTimeout(news.timer);
       return [frames.length, said.length, news.ships.size];
@@ -478,7 +495,7 @@ ASKED = """async ([url, secret]) => {
     read: () => fetch(url + "api/board", { method: "POST", headers: { "X-Token": secret }, body: "{}" }),
     simple: () => fetch(url + "api/board", { method: "POST", body: "{}", headers: { "Content-Type": "text/plain" } }),
     page: () => fetch(url),
-    stream: () => fetch(url + "api/stream", { method: "POST", headers: { "X-Token": secret }, body: "{}" }),
+    stream: () => fetch(url + "live", { headers: { "X-Token": secret } }),
     script: () => new Promise((done, failed) => document.head.append(Object.assign(document.createElement("script"), { src: url + "common.js", onload: done, onerror: failed }))),
   };
   const got = [];

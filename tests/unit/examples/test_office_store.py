@@ -131,7 +131,7 @@ def test_who_waits_is_told_of_what_another_writes(where, store):
 def test_a_file_that_is_no_database_is_refused(tmp_path):
     path = tmp_path / "page.html"
     path.write_text("<!doctype html>" * 100)
-    with pytest.raises(UnusableStore, match="expected a database, or a place for a new one, but got .*page.html"):
+    with pytest.raises(UnusableStore, match=r"expected a database, or a place for a new one, but got .*page\.html"):
         Store(str(path))
 
 
@@ -221,7 +221,7 @@ def test_a_replay_that_is_killed_goes_on_as_if_it_had_not_been(day_and_rules, tm
     store = Store(str(path))
     changes, readings = contents(store)
     assert changes == contents(undisturbed)[0][: len(changes)]
-    assert 0 < len(readings)
+    assert len(readings) > 0
     before = store.progress()[0].until
     replayed(day, rules, store, [0.0])
     assert (contents(store), store.progress()[0].until) == ((changes, readings), before)

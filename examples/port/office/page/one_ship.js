@@ -74,6 +74,14 @@ function changeOf(change) {
   return element("li", {}, `${timeOf(change.time)} `, verdictTag(status), why, pack);
 }
 
+/** How old each reading was that her last verdict rests on, when it was given. */
+function readingsOf(changes) {
+  const read = changes.length ? changes[changes.length - 1].read || [] : [];
+  if (!read.length) return null;
+  const line = (each) => element("li", {}, `${plain(each.source, 30)} ${plain(each.key, 40)}: ${timeOf(each.last)}, ${lasting(each.age_s)} before`);
+  return element("div", {}, element("h3", {}, "What her last verdict rests on"), element("ul", { className: "list" }, ...read.map(line)));
+}
+
 const MOST_CHANGES = 50;
 
 function changesOf(changes) {
@@ -107,11 +115,12 @@ function showShip() {
     reasonTable(ship),
     forbids.length ? element("ul", { className: "list" }, ...forbids.map((each) => element("li", {}, plain(each, 300)))) : null,
     missingList(ship),
-    element("p", { className: next ? "foreseen" : "hint" }, nextOf(next)),
+    element("p", { className: next ? "foreseen" : "hint" }, nextOf(next, story ? true : ship.foreseen)),
     facts([["MMSI", plain(ship.mmsi, 12)], ["Last report", ageOf(ship.seen)], ["Speed", Number.isFinite(ship.speed) ? `${short(ship.speed)} kn${course}` : "not known"],
       ["Lies at", ship.berth ? plain(ship.berth, 60) : null], ["Heads for", ship.heads_for ? plain(ship.heads_for, 60) : null]]),
     story ? element("div", {}, element("h3", {}, "The day's clearance"), story.day ? clearanceChart(ship, story.day) : element("p", { className: "hint" }, "None of her requirements is a clearance, or it is not known.")) : element("p", { className: "hint" }, "Asking …"),
     story ? element("div", {}, element("h3", {}, "Verdicts so far"), ...changesOf(story.changes).filter((one) => one !== null)) : null,
+    story ? readingsOf(story.changes) : null,
   ].filter((one) => one !== null));
 }
 

@@ -2,7 +2,7 @@
 // The board: what is so now, or was at a moment of the day. Changes come in a stream and are shown once a frame.
 
 const empty = () => ({ ships: new Map(), rules: [], berths: [], sources: [], pack: { changes: [] }, clock: null });
-const board = { ...empty(), now: 0, at: null, chosen: null, alive: null };
+const board = { ...empty(), now: 0, at: null, chosen: null, alive: null, why: null };
 const live = empty(); // what is so now, also while another moment is shown
 const due = { parts: new Set(), frame: null, slow: null, event: "" };
 
@@ -61,12 +61,15 @@ function showAll() {
 
 function showClock() {
   const isPast = board.at !== null;
-  const stopped = board.alive === false && !isPast;
+  const why = stoppedBy();
+  const stopped = Boolean(why) && !isPast;
   setText("now", board.now ? `${dayOf(board.now)}, ${clockOf(board.now)} UTC` : "not known yet");
   by("now").dateTime = board.now ? isoOf(board.now) : "";
-  setText("mode", isPast ? "in the past" : stopped ? "stopped" : board.alive ? "live" : "connecting …");
+  setText("mode", isPast ? "in the past" : why ? "stopped" : board.alive ? "live" : "connecting …");
   document.body.classList.toggle("is-past", isPast);
   document.body.classList.toggle("is-stopped", stopped);
+  by("stopped").hidden = !why;
+  if (why) setText("stopped", `${why} What you see is as it was at ${clockOf(instant(live.clock.now))} UTC, and may be wrong by now.`);
   by("past").hidden = !isPast;
   const back = live.clock ? (instant(live.clock.now) - board.now) / 1000 : 0;
   setText("past", isPast ? `You look at ${timeOf(isoOf(board.now), instant(live.clock.now))}, ${lasting(back)} before now. It does not move.` : "");
@@ -98,7 +101,6 @@ const TAKES = {
   clock(clock) {
     live.clock = { ...live.clock, ...clock };
     if (board.at === null) board.now = instant(live.clock.now);
-    if (typeof clock.live === "boolean" && clock.live !== board.alive) setAlive(clock.live, clock.why);
     changed("clock");
     if (board.chosen !== null && board.at === null) changed("ship");
   },
@@ -145,20 +147,25 @@ function take(kind, data, id) {
 
 const STOPS = {
   refused: "The board does not take this address any more: open the one that it printed when it started.",
-  silent: "Nothing has come for a while.",
-  gone: "Nobody answers.",
-  quiet: "What judges the ships has stopped.",
-  over: "The day is over.",
-  ended: "The stream has ended.",
+  silent: "The board is silent; the page tries again by itself.",
+  gone: "The board does not answer; the page tries again by itself.",
+  ended: "The stream of news has ended; the page tries again by itself.",
 };
 
+/** Why nothing new comes, in words; "" if it does. */
+function stoppedBy() {
+  if (board.alive === false) return STOPS[board.why];
+  const { clock } = live;
+  if (!board.alive || !clock || clock.live) return "";
+  if (clock.end && instant(clock.now) >= instant(clock.end)) return "The day is over.";
+  return Number.isFinite(clock.quiet_s) ? `Nothing has been judged for ${lasting(clock.quiet_s)}.` : "Nothing has been judged yet.";
+}
+
 function setAlive(alive, why) {
-  const before = board.alive;
+  if (alive && board.alive === false) say("News come again.");
   board.alive = alive;
-  by("stopped").hidden = alive;
-  if (!alive) setText("stopped", `${STOPS[why]} What you see is as it was at ${clockOf(live.clock ? instant(live.clock.now) : NaN)} UTC, and may be wrong by now.${why === "refused" ? "" : " It goes on by itself when news come."}`);
-  if (alive && before === false) say("News come again.");
-  changed("clock", "list", "panels");
+  board.why = why;
+  changed("clock");
 }
 
 // ---------------------------------------------------------------------------------------------------- what is read aloud
@@ -236,7 +243,7 @@ async function start() {
     try {
       const answer = await ask("board", { at: null });
       takeBoard(answer);
-      keepStream(answer.event, take, setAlive);
+      keepStream(answer.last, take, setAlive);
       showProblem("");
       return;
     } catch (error) {

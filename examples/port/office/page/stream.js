@@ -48,7 +48,7 @@ function keepStream(from, given, alive) {
     try {
       const headers = { "X-Token": token, Accept: "text/event-stream" };
       if (last) headers["Last-Event-ID"] = last;
-      const response = await fetch("api/stream", { method: "POST", headers, body: "{}", signal: closing.signal });
+      const response = await fetch("live", { headers, signal: closing.signal });
       if (response.status === 403) return "refused";
       if (!response.ok) return "gone";
       const read = eventReader((event) => {

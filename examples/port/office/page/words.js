@@ -91,8 +91,8 @@ function ageOf(seen) {
 }
 
 /** The next change that the forecasts foresee, in a sentence. */
-function nextOf(next) {
-  if (!next) return "No change is foreseen.";
+function nextOf(next, looked) {
+  if (!next) return looked === false ? "What lies ahead is not worked out yet." : "No change is foreseen.";
   const why = next.why || next.rule ? `: ${plain(next.why || next.rule, 200)}` : "";
   return `Foreseen: ${plain(next.status, 20)} from ${timeOf(next.at)}${why}`;
 }
