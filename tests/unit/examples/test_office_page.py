@@ -404,7 +404,7 @@ def test_an_inline_script_does_not_run_even_if_it_got_in(opened):
     page.evaluate(
         "document.body.insertAdjacentHTML('beforeend', '<img id=planted src=x onerror=boom() style=\"color:red\">')"
     )
-    page.wait_for_function("violations.length >= 3")
+    page.wait_for_function("() => violations.length >= 3")
     assert {*page.evaluate("violations.splice(0)")} == {"img-src", "script-src-attr", "style-src-attr"}
 
 
@@ -518,7 +518,7 @@ def test_another_site_reads_nothing_and_changes_nothing_even_if_it_knew_the_toke
         page.evaluate(
             "url => document.body.append(Object.assign(document.createElement('iframe'), {src: url}))", address
         )
-        page.wait_for_function("frames.length === 1")
+        page.wait_for_function("() => frames.length === 1")
         page.frames[1].wait_for_load_state()
         assert page.frames[1].locator("#ships").count() == 0  # it lets no other site frame it
         page.close()
