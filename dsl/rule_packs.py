@@ -284,7 +284,7 @@ class RulePack:
         ['restricted', 'allowed']
         """
         if self._warnings is None:
-            self._warnings = warnings(self.name, self.table())
+            self._warnings = warnings(self.name, self.version, self.table())
         return self._warnings
 
     def next_window(self, subject: Source, *, within: Expression, at: Expression | None = None) -> Reactive:

@@ -1,4 +1,4 @@
-"""What tests in a real browser share: Debian's Chromium, a server in a thread, and checks of what any page owes its reader."""
+"""What tests in a real browser share: Debian's Chromium, a server in a thread, and what any page owes its reader."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ CHECKS = """() => {
     }
     return "rgb(255, 255, 255)";
   };
-  const texts = "p, li, h1, h2, h3, h4, th, td, dt, dd, figcaption, button:not(:disabled), label, legend, pre, strong, .tag, .because";
+  const texts = "p, li, h1, h2, h3, h4, th, td, dt, dd, figcaption, button:not(:disabled), label, legend, pre,"
+    + " strong, .tag, .because";
   for (const one of document.querySelectorAll(texts)) {
     if (!visible(one) || !one.textContent.trim()) continue;
     const [front, back] = [light(getComputedStyle(one).color), light(behind(one))];

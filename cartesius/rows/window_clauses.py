@@ -19,8 +19,6 @@ from cartesius.storage.conservation import Fate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cartesius.batching.deadlines import Deadline
-    from cartesius.correlations.installations import Installed
     from cartesius.data.entries import Entry
     from cartesius.data.events import Window
     from cartesius.language.families import Slot
@@ -83,7 +81,7 @@ def let_finish(window: Window) -> None:
     misses = join.batch.partial is not None
     others = [one for one in join.installed if one is not installed and (misses or not facts.settles(one))]
     deadlines = join.world.deadlines
-    due: deque[Deadline[Installed]] = deque()
+    due: deque[Any] = deque()
     newest, known, rounds = -1, deadlines.number, 0
     while rounds < MOST_ROUNDS:
         join.commit()  # what has come last may wait, too

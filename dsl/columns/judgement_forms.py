@@ -98,15 +98,16 @@ def form_of_considered(form: Form, only: tuple[Term, ...]) -> Form | str:
     return Form(meaning, Apply(only_if, (_not(is_out), result), "considered"))
 
 
-def form_of_status(slot: str) -> Form:
-    """Return the form of `lowering.StatusOnly`: of the verdicts of a slot.
+def form_of_status(slot: str, version: str) -> Form:
+    """Return the form of `lowering.StatusOnly`: of the verdicts of a slot, which the rules of a version gave.
 
-    >>> len(form_of_status("verdict").meaning)
+    >>> len(form_of_status("verdict", "3f2a9c01be77").meaning)
     1
     """
     part = Part(slot)
-    subject, status, pack = (Apply(Observed(name), (part,), name) for name in ("subject", "status", "pack"))
-    return Form((status,), Apply(Made(Verdict, VERDICT), (subject, status, Constant(()), pack), "verdict"))
+    subject, status = (Apply(Observed(name), (part,), name) for name in ("subject", "status"))
+    items = subject, status, Constant(()), Constant(version)
+    return Form((status,), Apply(Made(Verdict, VERDICT), items, "verdict"))
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:

@@ -138,16 +138,17 @@ def conjunction(conditions: Sequence[Expression]) -> Expression | None:
     return reduce(lambda left, right: Apply(operator.and_, (left, right), "&"), conditions) if conditions else None
 
 
-def warnings(name: str, verdicts: Reactive) -> Reactive:
+def warnings(name: str, version: str, verdicts: Reactive) -> Reactive:
     """Return the status changes of a table of verdicts: verdicts without reasons, one a transition.
 
     Args:
         name: The pack's name.
+        version: Its version.
         verdicts: Its table.
     """
     changes: Reactive = correlate(
         slots={"verdict": verdicts},
-        yields=Apply(StatusOnly(), (Part("verdict"),), "status_only"),
+        yields=Apply(StatusOnly(version), (Part("verdict"),), "status_only"),
         restrict=retracting() | as_table("verdict"),
         name=f"{name}.warnings",
         type=Verdict,
@@ -160,17 +161,20 @@ def warnings(name: str, verdicts: Reactive) -> Reactive:
 class StatusOnly:
     """A verdict without its reasons, so that it changes only with its status.
 
-    >>> StatusOnly()(Verdict(1, "restricted", ()))
+    >>> StatusOnly("3f2a9c01be77")(Verdict(1, "restricted", ()))
     Verdict(subject=1, status='restricted', because=())
     """
 
+    version: str = attrs.field(eq=False, repr=False)
+    """That of the pack whose verdicts they are."""
+
     def __call__(self, verdict: Verdict) -> Verdict:
         """Leave the reasons out."""
-        return Verdict(verdict.subject, verdict.status, pack=verdict.pack)
+        return Verdict(verdict.subject, verdict.status, pack=self.version)
 
     def in_columns(self) -> Form:
         """Return what it computes as expressions."""
-        return form_of_status("verdict")
+        return form_of_status("verdict", self.version)
 
 
 @final

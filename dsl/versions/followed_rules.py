@@ -16,7 +16,7 @@ from dsl.rule_packs import RulePack
 
 @final
 class FollowedRules:
-    """The rules of a file, as they are now.
+    r"""The rules of a file, as they are now.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory

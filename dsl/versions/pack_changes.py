@@ -37,7 +37,7 @@ class RuleChange:
 @final
 @attrs.frozen
 class PackChanges:
-    """What differs between two packs.
+    r"""What differs between two packs.
 
     >>> from dsl import RulePack
     >>> from dsl.versions.pack_changes import changes

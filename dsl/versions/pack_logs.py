@@ -50,7 +50,7 @@ class LoggedPack:
 
 @final
 class PackLog:
-    """A log of packs in a file, which need not be there yet.
+    r"""A log of packs in a file, which need not be there yet.
 
     >>> from datetime import datetime, timezone
     >>> from pathlib import Path

@@ -1,4 +1,4 @@
-"""A made-up board for tests of the office's page: what its server answers, and a stream that tests fill, stop and start."""
+"""A made-up board for tests of the office: what its server answers, and a stream that tests fill, stop and start."""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 """The office's page in a real browser, over made-up boards: what is seen, said and kept, and what may not get in."""
 
+# ruff: noqa: E501, RUF001 - scripts of the page, and what it shows
+
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -431,7 +434,7 @@ def test_the_page_is_sound_for_keyboard_and_screen_reader_wide_and_narrow_light_
         "all => all.filter(one => one.offsetParent).map(one => +one.tagName[1])"
     )
     assert levels[0] == 1
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
 
 
 def test_axe_finds_nothing(opened):
