@@ -63,10 +63,13 @@ def alerting_beside(
     def run() -> None:
         with closing(Store(where)) as store, closing(Outbox(outbox)) as queue:
             alerting = Alerting(store, subscriptions, queue, next_change)
-            while not stop.is_set():
+            is_last = False
+            while not is_last:
+                is_last = stop.is_set()  # what is there at the end is queued, too
                 if number := alerting.step():
                     click.echo(f"alerts: {number} queued", err=True)
-                store.wait(_LOOK_S)
+                if not is_last:
+                    store.wait(_LOOK_S)
 
     with delivering(outbox, subscriptions.targets, lambda line: click.echo(f"alerts: {plain(line)}", err=True)):
         thread = Thread(target=run, name="alerts", daemon=True)

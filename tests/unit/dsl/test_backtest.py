@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from cartesius.pages.local_pages import application
 from dsl.editor.drafts import File
 from dsl.editor.edit_server import page_of
-from tests.browsers import CHROMIUM, NO_BROWSER, served
+from tests.browsers import served
 
 RULES = """pack: port
 subject: vessel
@@ -94,14 +94,8 @@ def test_a_draft_that_observes_what_the_history_lacks_is_answered_with_the_reaso
 
 
 @contextmanager
-def opened(path, data):
-    if not CHROMIUM.exists():
-        pytest.skip(NO_BROWSER)
-    from playwright.sync_api import expect, sync_playwright
-
-    expect.set_options(timeout=30_000)
-    with served(application(page_of(File(path), data), "secret"), "secret") as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+def opened(browser, path, data):
+    with served(application(page_of(File(path), data), "secret"), "secret") as address:
         page = browser.new_page(viewport={"width": 390, "height": 800})
         failures: list[str] = []
         page.on("pageerror", lambda error: failures.append(str(error)))
@@ -109,14 +103,14 @@ def opened(path, data):
         page.goto(address)
         page.locator("#rule-0").wait_for()
         yield page
-        browser.close()
+        page.close()
         assert failures == []
 
 
-def test_in_the_browser_the_draft_s_changes_are_shown_and_grow_old(path, history):
+def test_in_the_browser_the_draft_s_changes_are_shown_and_grow_old(browser, path, history):
     from playwright.sync_api import expect
 
-    with opened(path, history) as page:
+    with opened(browser, path, history) as page:
         panel = page.locator("#backtest-panel")
         expect(panel).to_be_hidden()
         page.get_by_role("button", name="Whole text").click()

@@ -437,20 +437,6 @@ def test_the_page_is_sound_for_keyboard_and_screen_reader_wide_and_narrow_light_
     assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
 
 
-def test_axe_finds_nothing(opened):
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="the package axe-playwright-python is not there"
-    )
-    page = opened()
-    page.get_by_role("button", name="GUNVOR MAERSK").first.click()
-    page.locator("figcaption").wait_for()
-    for scheme, width in (("light", 1300), ("dark", 390)):
-        page.emulate_media(color_scheme=scheme)
-        page.set_viewport_size({"width": width, "height": 900})
-        found = axe.Axe().run(page).response["violations"]
-        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
-
-
 def test_who_wants_no_motion_has_none(opened, office):
     page = opened(reduced_motion="reduce")
     number = office.send("ship", ship(1, "ORCA", "restricted", failed=[GUST]))
