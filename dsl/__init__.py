@@ -9,7 +9,8 @@ Rooms, each standing on those before it:
 - `proofs`: what can never hold, and the lint; `english`: a pack for people to read
 - `text`: files of rules, read and printed; `rule_packs`: what users hold of a pack
 - `histories`: what was observed, as files in a folder; `versions`: rules that change, and the log of it
-- `audit`: why a verdict was given, from a history; `alerts`: who is told of which verdicts
+- `comparison`: what a change of the rules would have done; `audit`: why a verdict was given, from a history
+- `alerts`: who is told of which verdicts
 - `editor`: the page that edits a file of rules
 """
 
