@@ -56,7 +56,7 @@ class PackLog:
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from dsl.versions.pack_logs import PackLog
-    >>> head = "pack: port\\nsubject: vessel\\nsource vessel by mmsi:\\n    mmsi: number\\n    draught: metres\\n"
+    >>> head = "pack: port\nsubject: vessel\nsource vessel by mmsi:\n    mmsi: number\n    draught: metres\n"
     >>> noon = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
     >>> with TemporaryDirectory() as folder:
     ...     log = PackLog(Path(folder, "packs.jsonl"))
