@@ -68,7 +68,7 @@ function showSources() {
     cell("Last", timeOf(source.last)), cell("Age", ageOf(source.last), ...(source.stale ? [" ", element("span", { className: "tag unknown" }, "too old")] : [])))));
   const silent = board.sources.filter((source) => source.stale).map((source) => plain(source.source, 60));
   by("silent").hidden = !silent.length;
-  setText("silent", silent.length ? `Too old to go by: ${silent.join(", ")}. What rests on it is unknown.` : "");
+  setText("silent", silent.length ? `Nothing new of: ${silent.join(", ")}. What rests on it is as of the last report; its age is beside it.` : "");
 }
 
 function packChange(change) {
