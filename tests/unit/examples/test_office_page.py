@@ -336,7 +336,9 @@ def test_rules_berths_readings_and_who_changed_the_rules_follow_the_ships(opened
         "vessel AIS reports 14:04 1 min ago",
         "wind wind at the airports 11:51 2 h 14 min ago too old",
     ]
-    expect(page.locator("#silent")).to_have_text("Nothing new of: wind. What rests on it is as of the last report; its age is beside it.")
+    expect(page.locator("#silent")).to_have_text(
+        "Nothing new of: wind. What rests on it is as of the last report; its age is beside it."
+    )
     assert lines("packs") == [
         "3f2a9c01be77 in force from 09:30, by A. Officer written 30 June 2020, 09:28 changed: gusts",
         "08d1a2b3c4d5 in force from 00:00, by B. Officer written 29 June 2020, 16:00 added: gusts, under-keel clearance",
