@@ -24,8 +24,8 @@ from statistics import median
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final
 
+from examples.port.input_options import DATA
 from examples.port.inputs import DAY, read_day
-from examples.port.office.command import DATA
 from examples.port.office.records import Batch, Change, Failed, Seen
 from examples.port.office.store import Store
 from examples.port.programs import rule_pack

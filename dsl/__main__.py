@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,23 +75,22 @@ def _edit(path: Path, data: Path | None, port: int, browse: bool) -> int:
 
 
 def _compare(chosen: argparse.Namespace) -> int:
-    try:
-        with needing("python -m dsl compare", "cartesius-joins[compare]"):
-            from dsl.comparison.compare_command import run  # noqa: PLC0415 - with Arrow, rich and matplotlib
-    except NotInstalled as error:
-        print(error, file=sys.stderr)
-        return 2
-    return run(chosen)
+    return _of_room("compare", "compare", "dsl.comparison.compare_command", chosen)  # with Arrow, rich and matplotlib
 
 
 def _why(chosen: argparse.Namespace) -> int:
+    return _of_room("why", "columns", "dsl.audit.why_command", chosen)  # with Arrow
+
+
+def _of_room(name: str, extra: str, module: str, chosen: argparse.Namespace) -> int:
+    """Run a command that needs an extra."""
     try:
-        with needing("python -m dsl why", "cartesius-joins[columns]"):
-            from dsl.audit.why_command import run  # noqa: PLC0415 - with Arrow
+        with needing(f"python -m dsl {name}", f"cartesius-joins[{extra}]"):
+            run = import_module(module).run
     except NotInstalled as error:
         print(error, file=sys.stderr)
         return 2
-    return run(chosen)
+    return int(run(chosen))
 
 
 def _fail(message: str) -> int:

@@ -141,7 +141,9 @@ class Floors:
 
     def let_close(self, opener: Installed, time: Time) -> bool:
         """Whether no gate that windows have in common holds an event of one that is closed, or freed, at ``time``."""
-        common = {gate: slot for slot in opener.floor_slots for gate in self._common_gates(slot)}
+        if not opener.floor_slots:
+            return True
+        common = {gate for slot in opener.floor_slots for gate in self._common_gates(slot)}
         if all(slot.ended for slot in self._join.slots) and not any(gate.due for gate in common):
             return True  # what they hold they will never let go
         return not any(time in opener.stateless.times_of(window_of(entry)) for gate in common for entry in gate.held())

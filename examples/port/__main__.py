@@ -22,7 +22,8 @@ from examples.port.cells import moment
 from examples.port.clearances import chosen, clearances_at_berth
 from examples.port.dead_letters import write_dead_letters
 from examples.port.history import history, year
-from examples.port.inputs import DAY, WIND_DAY, read_day
+from examples.port.input_options import data_option, wind_day_option
+from examples.port.inputs import DAY, read_day
 from examples.port.office.alerts_command import alerts
 from examples.port.office.command import board
 from examples.port.on_nmea import run_on_nmea, show_nmea
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from examples.port.verdict_changes import ChangeLog
     from examples.port.windows import Outlook
 
-DATA: Final = Path(__file__).resolve().parent / "data"
 SHIPS_DRAWN: Final = 6
 _DAY_MINUTES: Final = 24 * 60
 
@@ -66,26 +66,14 @@ _WRITTEN: Final = ("verdicts.parquet", "dead_letters.csv", "clearance.png", "win
     default="port",
     help="The rules: the harbour's, or one of the thesis's programs A to D.",
 )
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=DATA,
-    show_default="the data beside the program",
-    help="Folder with the five input files; its README says what they are.",
-)
+@data_option
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("out/port"),
     help="Folder for verdicts.parquet, dead_letters.csv, two pictures and spark.log; made if it is not there.",
 )
-@click.option(
-    "--wind-day",
-    type=click.DateTime(["%Y-%m-%d"]),
-    default=f"{WIND_DAY}",
-    metavar="YYYY-MM-DD",
-    help="The day whose winds blow: one that is in the wind file. Its clock is shifted to the day that is judged.",
-)
+@wind_day_option
 @click.option(
     "--slice",
     "slice_minutes",

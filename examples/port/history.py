@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from examples.port.inputs import SOURCES, WIND_DAY, read_day
+from examples.port.input_options import data_option, wind_day_option
+from examples.port.inputs import SOURCES, read_day
 from examples.port.outside import PlainConsole
 from examples.port.results import end, warn
 from examples.port.running import refuse
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from examples.port.inputs import Day
-
-DATA: Final = Path(__file__).resolve().parent / "data"
 
 
 def history_tables(day: Day) -> dict[str, pa.Table]:
@@ -38,20 +37,8 @@ def history_tables(day: Day) -> dict[str, pa.Table]:
 
 @click.command
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=DATA,
-    show_default="the data beside the program",
-    help="Folder with the five input files.",
-)
-@click.option(
-    "--wind-day",
-    type=click.DateTime(["%Y-%m-%d"]),
-    default=f"{WIND_DAY}",
-    metavar="YYYY-MM-DD",
-    help="The day whose winds blow.",
-)
+@data_option
+@wind_day_option
 def history(folder: Path, data: Path, wind_day: datetime) -> None:
     """Write the day of New York harbour as a history into FOLDER: a Parquet file for each source.
 
@@ -80,13 +67,7 @@ def history(folder: Path, data: Path, wind_day: datetime) -> None:
 @click.option(
     "--seed", type=click.IntRange(0), default=1, help="Of all that is drawn: the same seed makes the same days."
 )
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=DATA,
-    show_default="the data beside the program",
-    help="Folder with the five input files.",
-)
+@data_option
 def year(folder: Path, days: int, reports: int, seed: int, data: Path) -> None:
     """Write many days made of the one as a history into FOLDER, a Parquet file for each source and day.
 

@@ -15,6 +15,7 @@ import attrs
 from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement
 from dsl.terms.texts import text
 from examples.port.arrival_rules import arrival_rules
+from examples.port.input_options import DATA
 from examples.port.rotterdam import rotterdam_rules
 from examples.port.rules import port_rules
 from examples.port.tables import read_table
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from dsl.terms.statements import Statement
 
 PAGE: Final = Path(__file__).resolve().parent / "RULES.md"
-_DATA: Final = PAGE.parent / "data"
 _ID: Final = "ID"
 
 
@@ -46,7 +46,7 @@ class RuleRow:
 
 def packs() -> dict[str, RulePack]:
     """Return the packs whose rules are on the page, by the name of their table there."""
-    berths = [row.cells["id"] for row in read_table(_DATA / "berths.csv", ["id"]).rows]
+    berths = [row.cells["id"] for row in read_table(DATA / "berths.csv", ["id"]).rows]
     return {
         "port": port_rules(berths),
         "traffic": traffic_rules(),

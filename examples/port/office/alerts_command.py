@@ -14,6 +14,7 @@ import click
 from cartesius.errors import CartesiusError
 from dsl.alerts import Outbox, Subscriptions, delivering
 from dsl.alerts.messages import plain
+from examples.port.input_options import data_option
 from examples.port.inputs import read_day
 from examples.port.office.alerting import WORDS, Alerting
 from examples.port.office.foreseen import Foresight
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from examples.port.office.alerting import NextChange
 
-DATA: Final = Path(__file__).resolve().parents[1] / "data"
 _LOOK_S: Final = 0.5
 
 
@@ -119,13 +119,7 @@ def dry_run(where: str, subscriptions: Subscriptions, next_change: NextChange) -
     show_default="beside the store",
     help="What is still to be sent, and the ids of all that ever was.",
 )
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=DATA,
-    show_default="the data beside the program",
-    help="Folder with the five input files: the predictions.",
-)
+@data_option
 @click.option(
     "--dry-run", "is_dry", is_flag=True, help="Print what would have been sent so far, send nothing, and end."
 )

@@ -5,20 +5,19 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from cartesius.errors import CartesiusError
 from cartesius.installation import needing
+from examples.port.input_options import data_option
 from examples.port.inputs import read_day
 from examples.port.programs import rule_pack
 from examples.port.tables import UnusableFile
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-DATA: Final = Path(__file__).resolve().parents[1] / "data"
 
 
 @click.command(context_settings={"show_default": True, "max_content_width": 110})
@@ -44,13 +43,7 @@ DATA: Final = Path(__file__).resolve().parents[1] / "data"
     default="00:00",
     help="The time of the day at which a new store begins; all before is judged at once.",
 )
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=DATA,
-    show_default="the data beside the program",
-    help="Folder with the five input files: what is replayed, and the predictions.",
-)
+@data_option
 @click.option("--host", default="127.0.0.1", help="Where to listen. Anywhere, only who has the token is answered.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=0, show_default="any free one", help="The port.")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")

@@ -4,7 +4,8 @@
 const empty = () => ({ ships: new Map(), rules: [], berths: [], sources: [], pack: { changes: [] }, clock: null });
 const board = { ...empty(), now: 0, at: null, chosen: null, alive: null, why: null };
 const live = empty(); // what is so now, also while another moment is shown
-const due = { parts: new Set(), frame: null, slow: null, event: "" };
+const due = { parts: new Set(), frame: null, drawn: 0, slow: null, event: "" };
+const PAUSE_MS = 60; // between two draws: a page that only draws reads nothing, and ten of them fill a machine
 
 const ask = (question, draft) => answered(question, draft, "Nobody answers. If the board was ended, start it again.");
 
@@ -24,10 +25,11 @@ function showProblem(text) {
 
 // --------------------------------------------------------------------------------------------------------- what is shown
 
-/** Says that parts of the page are to be drawn: at the next frame; panels that hold many ships, once a second. */
+/** Says that parts of the page are to be drawn: soon, at a frame; panels that hold many ships, once a second. */
 function changed(...parts) {
   parts.forEach((part) => due.parts.add(part));
-  due.frame ??= requestAnimationFrame(show);
+  const wait = due.drawn + PAUSE_MS - performance.now();
+  due.frame ??= wait > 0 ? setTimeout(() => requestAnimationFrame(show), wait) : requestAnimationFrame(show);
 }
 
 function show() {
@@ -43,6 +45,7 @@ function show() {
   if (parts.has("ship")) showShip();
   if (parts.has("panels")) due.slow ??= setTimeout(showPanels, 1_000);
   document.body.dataset.event = due.event; // the last event that can be seen
+  due.drawn = performance.now();
 }
 
 function showPanels() {
