@@ -16,12 +16,12 @@ from dsl.rule_packs import RulePack
 
 @final
 class FollowedRules:
-    """The rules of a file, as they are now.
+    r"""The rules of a file, as they are now.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from dsl.versions.followed_rules import FollowedRules
-    >>> head = "pack: port\\nsubject: vessel\\nsource vessel by mmsi:\\n    mmsi: number\\n    draught: metres\\n"
+    >>> head = "pack: port\nsubject: vessel\nsource vessel by mmsi:\n    mmsi: number\n    draught: metres\n"
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "port.rules")
     ...     _ = file.write_text(head + "draught must be at most 15 m")

@@ -37,13 +37,13 @@ class RuleChange:
 @final
 @attrs.frozen
 class PackChanges:
-    """What differs between two packs.
+    r"""What differs between two packs.
 
     >>> from dsl import RulePack
     >>> from dsl.versions.pack_changes import changes
-    >>> head = "pack: port\\nsubject: vessel\\nsource vessel by mmsi:\\n    mmsi: number\\n    draught: metres\\n"
-    >>> was = RulePack.from_text(head + "draught must be at most 15 m\\n    name: deep\\n")
-    >>> now = RulePack.from_text(head + "draught must be at most 14 m\\n    name: deep\\n")
+    >>> head = "pack: port\nsubject: vessel\nsource vessel by mmsi:\n    mmsi: number\n    draught: metres\n"
+    >>> was = RulePack.from_text(head + "draught must be at most 15 m\n    name: deep\n")
+    >>> now = RulePack.from_text(head + "draught must be at most 14 m\n    name: deep\n")
     >>> changes(was, now).rules_changed[0].after
     'draught must be at most 14 m'
     """

@@ -50,13 +50,13 @@ class LoggedPack:
 
 @final
 class PackLog:
-    """A log of packs in a file, which need not be there yet.
+    r"""A log of packs in a file, which need not be there yet.
 
     >>> from datetime import datetime, timezone
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from dsl.versions.pack_logs import PackLog
-    >>> head = "pack: port\\nsubject: vessel\\nsource vessel by mmsi:\\n    mmsi: number\\n    draught: metres\\n"
+    >>> head = "pack: port\nsubject: vessel\nsource vessel by mmsi:\n    mmsi: number\n    draught: metres\n"
     >>> noon = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
     >>> with TemporaryDirectory() as folder:
     ...     log = PackLog(Path(folder, "packs.jsonl"))

@@ -104,7 +104,9 @@ def test_rules_are_added_removed_and_changed():
 def test_what_is_declared_otherwise_is_told_as_lines():
     found = changes(pack(DEEP), pack(DEEP, head=HEAD.replace("length: metres", "length: feet")))
     assert found.declarations == ("-     length: metres", "+     length: foot")
-    assert not (found.rules_added or found.rules_removed or found.rules_changed)
+    assert not (found.rules_added)
+    assert not (found.rules_removed)
+    assert not (found.rules_changed)
 
 
 def test_the_log_says_which_pack_was_in_force_and_who_changed_what(tmp_path):
