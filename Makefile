@@ -16,8 +16,8 @@ python := .venv/bin/python
 # Spark starts the Java that set-up chose, and its workers the Python of the environment.
 with_java := JAVA_HOME="$$(cat .venv/java-home)" PYSPARK_PYTHON="$(CURDIR)/$(python)"
 
-.PHONY: help setup run test check coverage test-long test-faults kafka run-kafka test-kafka test-postgresql test-delta \
-	cluster test-spark40 test-pandas3 bench bench-spark experiments docs dist lock format clean
+.PHONY: help setup run board test check coverage test-long test-faults kafka run-kafka test-kafka test-postgresql test-delta \
+	cluster test-spark40 test-pandas3 bench bench-spark bench-office experiments docs dist lock format clean
 
 # The floor of branch coverage, in percent, of the two packages that everything else stands on.
 covering := cartesius restrictions tests/unit/cartesius tests/unit/restrictions tests/unit/examples tests/laws tests/oracle
@@ -31,6 +31,9 @@ setup:  ## Make .venv from requirements.lock, and find or install Java; does not
 
 run: setup  ## Judge the ships of New York harbour on Spark (ARGS="--help" for its options)
 	@$(with_java) $(python) -m examples.port $(ARGS)
+
+board: setup  ## Show the ships of New York harbour on a page while they are judged (ARGS="--help" for its options)
+	@$(with_java) $(python) -m examples.port board $(ARGS)
 
 # `make check` has the test of the architecture.
 test: setup  ## Run all tests that are not slow (ARGS="-k name" to choose)
@@ -80,7 +83,7 @@ unclosed := -W ignore:unclosed:ResourceWarning -W ignore::pytest.PytestUnraisabl
 test-kafka: setup  ## Test sources and sinks at a real Kafka broker, on Spark 4.0, also through kills
 	@$(with_java) tools/tests_with.sh $(spark_with_kafka) -s $(unclosed) tests/brokers/test_kafka.py \
 	    $(ARGS)
-	@$(with_java) $(python) -m pytest -s tests/brokers/test_kafka_in_process.py $(ARGS)
+	@$(with_java) $(python) -m pytest -s tests/brokers/test_kafka_in_process.py tests/brokers/test_office_kafka.py $(ARGS)
 
 test-postgresql: setup  ## Test the PostgreSQL sink at a real server, also through kills of the driver
 	@$(with_java) HYPOTHESIS_PROFILE=ci $(python) -m pytest -s tests/brokers/test_postgresql.py tests/faults/test_kills.py \
@@ -106,6 +109,9 @@ bench: setup  ## Measure our tiers against RxPY, hand-written Python and numpy (
 
 bench-spark: setup  ## Measure our programs on Spark against hand-written operators and Spark's own joins (minutes)
 	@$(with_java) PYTHONPATH="$(CURDIR)" $(python) -m bench.spark_speed $(ARGS)
+
+bench-office: setup  ## Measure how soon changes are in ten pages of the harbour office (ARGS="--seconds 60"; ten minutes)
+	@$(python) -m bench.office_load $(ARGS)
 
 experiments: setup  ## Compare restriction strategies: a report with tables and pictures in out/experiments
 	@$(python) -m examples.experiments $(ARGS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -124,6 +125,25 @@ def streams(spark: SparkSession, folder: Path, schemas: Mapping[str, str]) -> di
     }
 
 
+def processors(frame: DataFrame) -> tuple[float, float]:
+    """Run a query over all there is; return the seconds of a micro-batch, on average: of the clock, and of processors.
+
+    Those of all processes of Spark's, from when it has warmed up.
+    """
+    with scratch() as folder:
+        writer = frame.writeStream.format("noop").outputMode("append").option("checkpointLocation", str(folder))
+        query = writer.trigger(availableNow=True).start()
+        first: tuple[int, float, float] | None = None
+        while not query.awaitTermination(0.05):  # type: ignore[arg-type]  # PySpark takes fractions
+            done = query.lastProgress
+            if first is None and done is not None and done["batchId"] >= WARM_UP:
+                first = done["batchId"], time.perf_counter(), processor_seconds()
+        ended, used = time.perf_counter(), processor_seconds()
+        last = max(one["batchId"] for one in query.recentProgress if one["numInputRows"])
+    assert first is not None, "there are too few micro-batches"
+    return (ended - first[1]) / (last - first[0]), (used - first[2]) / (last - first[0])
+
+
 def measured(frame: DataFrame, counted: str = "") -> list[tuple[int, float]]:
     """Run a query over all there is; return rows and seconds of each micro-batch that is measured.
 
@@ -159,3 +179,24 @@ def collected(frame: DataFrame) -> list[tuple[Any, ...]]:
 def rate(runs: list[tuple[int, float]]) -> float:
     """Return rows a second."""
     return sum(rows for rows, _ in runs) / sum(seconds for _, seconds in runs)
+
+
+def processor_seconds() -> float:
+    """Return the processor time that this process and all that it started, directly or not, have used so far."""
+    parents: dict[int, int] = {}
+    used: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended meanwhile, and its parent has its time
+        process = int(stat.parent.name)
+        parents[process] = int(fields[1])
+        used[process] = sum(map(int, fields[11:15]))  # its own, and of its children that have ended
+
+    def is_ours(process: int) -> bool:
+        while process and process != os.getpid():
+            process = parents.get(process, 0)
+        return process == os.getpid()
+
+    return sum(ticks for process, ticks in used.items() if is_ours(process)) / os.sysconf("SC_CLK_TCK")

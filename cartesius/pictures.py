@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius.analysis.sequence_automata import automaton_of
+from cartesius.core.engine_core import MICROSECOND
+from cartesius.data.calendars import Calendar
 from cartesius.data.event_tables import events_html, label_of, records_html, rows_html
 from cartesius.data.events import Event
 from cartesius.data.records import Record
@@ -21,7 +23,6 @@ from cartesius.language.reactives import check_reactive
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from cartesius.data.events import Time
     from cartesius.language.reactives import Reactive
 
 __all__ = ["automaton", "load_ipython_extension", "marble_diagram"]
@@ -31,7 +32,7 @@ def marble_diagram(
     source: Engine | Iterable[Event],
     *,
     title: str = "Marble diagram",
-    show_time: Callable[[Time], str] = plain_time,
+    show_time: Callable[[Any], str] = plain_time,
 ) -> str:
     """Draw events over time, a lane for each reactive, as the text of an SVG. A notebook shows the picture.
 
@@ -51,20 +52,21 @@ def marble_diagram(
     Args:
         source: An engine that records, or events.
         title: What it is called, for who cannot see it.
-        show_time: Writes a time below the axis; by default as a number.
+        show_time: Writes a time below the axis, which is a datetime if times came so; by default as a number, or that.
 
     Raises:
         InvalidArgument: An engine without ``trace=True``, or something else.
     """
     if isinstance(source, Engine):
         recorded = source._recorded("marble_diagram")
-        lanes = recorded.lanes(names=source.inputs)
+        lanes, calendar = recorded.lanes(names=source.inputs), recorded.calendar
     else:
-        lanes = _lanes(source)
-    return drawing(marble_svg(lanes, title=title, time_text=show_time))
+        calendar = Calendar(MICROSECOND)
+        lanes = _lanes(source, calendar)
+    return drawing(marble_svg(lanes, title=title, time_text=lambda time: show_time(calendar.time(time))))
 
 
-def _lanes(events: Iterable[Event]) -> list[Lane]:
+def _lanes(events: Iterable[Event], calendar: Calendar) -> list[Lane]:
     found: dict[str, list[Marble]] = {}
     for event in events:
         if not isinstance(event, Event):
@@ -73,7 +75,8 @@ def _lanes(events: Iterable[Event]) -> list[Lane]:
                 " what push and advance return"
             )
             raise InvalidArgument(message)
-        marble = Marble(label_of(event.value), event.start, event.end, is_taken_back=event.weight < 0)
+        (start, end), calendar.is_dated = calendar.units((event.start, event.end), "marble_diagram")
+        marble = Marble(label_of(event.value), start, end, is_taken_back=event.weight < 0)
         found.setdefault(event.reactive or "events", []).append(marble)
     return [Lane(name, marbles) for name, marbles in found.items()]
 

@@ -8,7 +8,9 @@ Rooms, each standing on those before it:
 - `declarations`: sources, forecasts, totals, relations; `tables`: a pack as correlations of tables
 - `proofs`: what can never hold, and the lint; `english`: a pack for people to read
 - `text`: files of rules, read and printed; `rule_packs`: what users hold of a pack
-- `versions`: rules that change, and the log of it; `editor`: the page that edits them
+- `histories`: what was observed, as files in a folder; `versions`: rules that change, and the log of it
+- `audit`: why a verdict was given, from a history; `alerts`: who is told of which verdicts
+- `editor`: the page that edits a file of rules
 """
 
 from dsl import units as units

@@ -1,7 +1,8 @@
-"""The command `python -m dsl`: check, describe or edit a file of rules.
+"""The command `python -m dsl`: check, describe or edit a file of rules, compare two over a history, or ask why.
 
 `check` reports what is wrong with the file, its line and a caret, or else the flaws that `RulePack.lint` proves, and
-exits with 1; `edit` needs `cartesius-joins[edit]`.
+exits with 1; `edit` needs `cartesius-joins[edit]`, `compare` `cartesius-joins[compare]`, `why`
+`cartesius-joins[columns]`.
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit status: 0, or 1 for a file that is wrong or not there.
+    """Run the command; return its exit status: 0, 1 for a file that is wrong; of `compare` and `why` see there.
 
     Args:
         arguments: What stands behind ``python -m dsl``; default: the program's own arguments.
     """
     chosen = _parser().parse_args(arguments)
+    if chosen.command == "compare":
+        return _compare(chosen)
+    if chosen.command == "why":
+        return _why(chosen)
     path: Path = chosen.file
     try:
         text = path.read_text(encoding="utf-8")
@@ -36,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UnicodeError:
         return _fail(f"{path}: is no text in UTF-8; save it as plain text, with the encoding UTF-8")
     if chosen.command == "edit":
-        return _edit(path, chosen.port, not chosen.no_browser)
+        return _edit(path, chosen.data, chosen.port, not chosen.no_browser)
     try:
         pack = RulePack.from_text(text, str(path))
     except CartesiusError as error:
@@ -51,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _edit(path: Path, port: int, browse: bool) -> int:
+def _edit(path: Path, data: Path | None, port: int, browse: bool) -> int:
     try:
         with needing("python -m dsl edit", "cartesius-joins[edit]"):
             from cartesius.pages.local_pages import serve  # noqa: PLC0415 - check and describe do without a server
@@ -60,12 +65,32 @@ def _edit(path: Path, port: int, browse: bool) -> int:
         return _fail(str(error))
 
     try:
-        serve(page_of(File(path)), port, browse, f"Editing {path}")
+        serve(page_of(File(path), data), port, browse, f"Editing {path}")
     except OSError as error:
         return _fail(f"edit: cannot listen on port {port}: {error.strerror}; choose another with --port")
     except KeyboardInterrupt:
         pass
     return 0
+
+
+def _compare(chosen: argparse.Namespace) -> int:
+    try:
+        with needing("python -m dsl compare", "cartesius-joins[compare]"):
+            from dsl.comparison.compare_command import run  # noqa: PLC0415 - with Arrow, rich and matplotlib
+    except NotInstalled as error:
+        print(error, file=sys.stderr)
+        return 2
+    return run(chosen)
+
+
+def _why(chosen: argparse.Namespace) -> int:
+    try:
+        with needing("python -m dsl why", "cartesius-joins[columns]"):
+            from dsl.audit.why_command import run  # noqa: PLC0415 - with Arrow
+    except NotInstalled as error:
+        print(error, file=sys.stderr)
+        return 2
+    return run(chosen)
 
 
 def _fail(message: str) -> int:
@@ -74,7 +99,9 @@ def _fail(message: str) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m dsl", description="Check, describe or edit a file of rules.")
+    parser = argparse.ArgumentParser(
+        prog="python -m dsl", description="Check, describe, edit or compare rules, or ask why."
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, said in (
         (
@@ -90,7 +117,59 @@ def _parser() -> argparse.ArgumentParser:
         )
         if name == "edit":
             add_page_options(command)
+            command.add_argument(
+                "--data", type=Path, metavar="FOLDER", help="a history, over which the draft is compared with the file"
+            )
+    said = "judge a history by two files of rules, and show what changes"
+    epilog = "Exit status: 0 nothing changes, 1 something does (see --fail-on), 2 refused."
+    _add_compare_options(commands.add_parser("compare", help=said, description=said.capitalize() + ".", epilog=epilog))
+    said = "say why a subject, such as a ship, was judged as it was at any moment of a history"
+    epilog = "Exit status: 0 answered, 2 refused."
+    _add_why_options(commands.add_parser("why", help=said, description=said.capitalize() + ".", epilog=epilog))
     return parser
+
+
+def _add_why_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--ship", "--subject", dest="subject", required=True, metavar="KEY|NAME", help="whose verdict: its key or name"
+    )
+    command.add_argument(
+        "--at", required=True, metavar="TIME", help="when, as 2020-06-30T14:00Z; without a zone in UTC"
+    )
+    rules = command.add_mutually_exclusive_group(required=True)
+    rules.add_argument("--rules", type=Path, metavar="FILE", help="the rules")
+    rules.add_argument("--packs", type=Path, metavar="LOG", help="the log of packs: those count that were in force")
+    command.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="the history: a file for each source, see docs/how_to/compare_rules.md",
+    )
+    command.add_argument("--all", action="store_true", help="list also the requirements that did not apply")
+    command.add_argument("--json", action="store_true", help="print the answer, all of it, as JSON")
+
+
+def _add_compare_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("old", type=Path, metavar="OLD.rules", help="the rules as they are")
+    command.add_argument("new", type=Path, metavar="NEW.rules", help="the rules as they would be")
+    command.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="the history: a file for each source, see docs/how_to/compare_rules.md",
+    )
+    command.add_argument("--out", type=Path, metavar="FOLDER", help="write a Parquet file and a picture there")
+    command.add_argument("--spark", action="store_true", help="judge on a local Spark, which finds the same")
+    command.add_argument("--rows", type=int, default=20, metavar="N", help="how many differences to print; default: 20")
+    command.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        metavar="CHANGE",
+        help="exit with 1 on this alone: restricted, status, reasons, findings or unread; may be given several times",
+    )
 
 
 if __name__ == "__main__":

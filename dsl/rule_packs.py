@@ -14,10 +14,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from attrs import evolve
 
+from cartesius import Engine
 from cartesius.drawing.html_tables import paragraphs
 from cartesius.language.lenience import checked_on_error
 from dsl.declarations.admission import admit_other, admit_pairs, admit_totals, refuse_relations
@@ -25,6 +26,7 @@ from dsl.declarations.forecasts import refuse_bare
 from dsl.declarations.sources import Source, declaration
 from dsl.english.explaining import Plan
 from dsl.english.sentences import Describer
+from dsl.judgements.accounts import Account, Gathered, account
 from dsl.judgements.clocks import comparisons_with_now, refuse_clock
 from dsl.judgements.judges import Evaluations, Judge
 from dsl.judgements.passing import Passing, planned, refuse_comparisons_with_now, refuse_links
@@ -238,8 +240,13 @@ class RulePack:
     @property
     def sources(self) -> dict[str, Reactive]:
         """The inputs by name, the subject's first: tables of mappings. Packs with equal sources share their inputs."""
+        return {name: reactive(source) for name, source in self.declarations.items()}
+
+    @property
+    def declarations(self) -> dict[str, Declaration]:
+        """What those inputs are declared as: their keys, and the kinds of their fields."""
         counted = (source for source in self._counted.values() if source.another_of is None)
-        return {source.name: reactive(source) for source in (*self._used, *counted)}
+        return {source.name: source for source in (*self._used, *counted)}
 
     def table(self) -> Reactive:
         """Return the table of verdicts by subject; the same one every time. It changes when a verdict's meaning does.
@@ -398,6 +405,31 @@ class RulePack:
         instant = bare_instant(f"{self.name}.{call}", "now", now)
         given = () if related is None else related.from_rows(complete_rows, tables, instant)
         return (*complete_rows, *given), instant
+
+    def account(
+        self, rows: Iterable[tuple[Reactive, Mapping[str, Any], int]], subject: str | int, at: int
+    ) -> Account | None:
+        """Return how the verdict about a subject at an instant comes about, given what was observed until then.
+
+        Every requirement is in it, also those that hold, with its values, limit and margin, and the rows that were
+        looked at. It is None where there is no verdict: there is no row of the subject, or ``only`` is false of it.
+
+        Args:
+            rows: Input, row and time of each row, in order, as of `History.pushes`. Of a table the newest row of each
+                key will do.
+            subject: The subject's key.
+            at: The instant, in microseconds since the epoch; what happens at it has happened.
+        """
+        judge = self._judgement()
+        situations = table(
+            self.name, Gathered(judge.sources, judge.statements), self._links, self._only, self._relations()
+        )
+        engine = Engine(situations)
+        for input_, row, time in rows:
+            engine.push(input_, row, at=time)
+        engine.advance(at)
+        found = engine.lookup(situations, subject)
+        return None if found is None else account(judge, found, at)
 
     def lint(self, rows: Places | None = None) -> tuple[Finding, ...]:
         """Return what is wrong with the rules, as far as it is proved; the findings print well.

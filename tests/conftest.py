@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis profiles, a seed that repeats a run, and the one Spark session."""
+"""What all tests share: hypothesis profiles, a seed that repeats a run, a browser, and the one Spark session."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tests.browsers import CHROMIUM, NO_BROWSER
 
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from playwright.sync_api import Browser
     from pyspark.sql import SparkSession
     from xdist.remote import Producer
 
 os.environ.setdefault("CARTESIUS_STRICT", "1")  # a generated function that fails where the clauses do not, raises
 ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
 SHARING = {"spark": ("tests/spark/", "tests/unit/examples/test_port_on_spark.py"), "mypy": ("tests/typing/",)}
 """The tests that share what takes one process at a time, by the beginning of their files' names."""
 DIVIDED = ("tests/laws/", "tests/oracle/")
@@ -89,6 +93,26 @@ def _shared_by(nodeid: str) -> str | None:
     return next((group for group, files in SHARING.items() if nodeid.startswith(files)), None)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Let every second process of `make test` collect from the end on.
+
+    Where byte code is not there yet, as in a fresh clone, to make it takes as long as all else: each makes half of it.
+    """
+    report = yield
+    is_second = int(getattr(collector.config, "workerinput", {}).get("workerid", "gw0")[2:]) % 2
+    if is_second and isinstance(collector, pytest.Directory) and report.passed:
+        report.result = [*reversed(report.result or ())]
+    return report
+
+
+def _place(item: pytest.Item) -> tuple[bool, tuple[str, ...]]:
+    """Where a test's file stands in an order that all processes have."""
+    return not item.path.is_relative_to(TESTS), item.path.parts
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what uses the Spark session, so that `-m "not spark"` needs no discipline.
 
@@ -105,7 +129,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         first = len(kept) * (_part - 1) // _parts
         items[:] = kept[first:] + kept[:first]
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: _shared_by(item.nodeid) is None)
+        items.sort(key=lambda item: (_shared_by(item.nodeid) is None, _place(item)))
 
 
 def pytest_runtest_setup() -> None:
@@ -134,6 +158,21 @@ def _frozen() -> None:
     """Likewise what earlier modules have left, such as what hypothesis remembers."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, started once a module: while it runs, no other event loop can. It knows one name more."""
+    if not CHROMIUM.exists():
+        pytest.skip(NO_BROWSER)
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=30_000)  # a machine that has other work, too
+    with sync_playwright() as playwright:
+        options = ["--no-sandbox", "--host-resolver-rules=MAP rebound.example 127.0.0.1"]
+        found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=options)
+        yield found
+        found.close()
 
 
 @pytest.fixture(scope="session")

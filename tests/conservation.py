@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from cartesius.correlations.installations import Installed
     from cartesius.programs.measures import Fates
 
 CALLS = ("push", "push_many", "pull", "advance", "end", "close")
@@ -44,9 +45,14 @@ def check(engine: Engine) -> None:
     if is_between and owns:
         lost = unaccounted(engine._program.joins)
         assert not lost, f"deliveries that are nowhere, or in two places: {lost}"
-        nodes = {one: one.node for join in engine._program.joins for one in join.installed}
-        holding = [one for one, node in nodes.items() if isinstance(node, Opaque) and node.held == ""]
-        assert not any(any(True for _ in one.held()) for one in holding), f"they hold events: {holding}"
+        holding = [one for join in engine._program.joins for one in join.installed if _holds(one)]
+        assert not holding, f"they hold events: {holding}"
+
+
+def _holds(one: Installed) -> bool:
+    """Whether a restriction holds events that says it holds none."""
+    node = one.node
+    return isinstance(node, Opaque) and node.held == "" and any(True for _ in one.held())
 
 
 def agree(one: Mapping[Any, Fates], other: Mapping[Any, Fates]) -> bool:

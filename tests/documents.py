@@ -26,6 +26,7 @@ LANGUAGES = {
     "python": "it runs: test_documents.py, and tests/spark/test_documents_on_spark.py where it needs a session",
     "output": "what the Python above it has printed: it is compared",
     "bash": "its commands exist: make targets, modules that answer --help, files, and programs of Spark and Kafka",
+    "toml": "a file of subscriptions: tests/unit/examples/test_port_alerts.py reads it",
     "text": "nothing to run: a drawing, a form, or what a command prints that takes long",
     "sql": "nothing to run: a text of another tool, as it is written there",
     "java": "likewise",

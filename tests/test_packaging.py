@@ -30,7 +30,7 @@ from tests.architecture_rules import PACKAGES
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 CORE = {"attrs", "greenlet"}
-EXTRAS = {"columns", "rules", "spark", "edit", "kafka", "postgresql"}
+EXTRAS = {"columns", "compare", "rules", "spark", "edit", "kafka", "postgresql"}
 LARGEST_CORE = 15_000_000
 """Bytes of the core with what it needs, installed, without byte code."""
 

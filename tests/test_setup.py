@@ -227,6 +227,37 @@ def test_without_apt_the_one_command_is_shown(machine: Machine, manager: str | N
     assert [line.strip() for line in result.stderr.splitlines() if line.startswith("    ")] == [command]
 
 
+# ------------------------------------------------------------------------------------------------------- a browser
+
+
+def test_a_browser_that_is_there_is_left_alone(machine: Machine):
+    machine.has("chromium", "#!/bin/bash\n")
+    machine.has_apt("chromium")
+    assert machine.sets_up("browser").returncode == 0
+    assert machine.calls() == []
+
+
+def test_a_browser_is_installed_by_who_may(machine: Machine):
+    machine.has_apt("chromium")
+    assert machine.sets_up("browser").returncode == 0
+    update, install = machine.calls()
+    assert update.endswith(" update")
+    assert install.endswith("install --no-install-recommends chromium")
+
+
+@pytest.mark.parametrize("why", ["no apt", "no root", "it fails"])
+def test_without_a_browser_setting_up_goes_on_and_says_so(machine: Machine, why: str):
+    if why != "no apt":
+        machine.has_apt("chromium")
+    if why == "no root":
+        machine.has("id", "#!/bin/bash\necho 1000\n")
+    if why == "it fails":
+        machine.has("apt-get", "#!/bin/bash\nexit 100\n")
+    result = machine.sets_up("browser")
+    assert result.returncode == 0
+    assert "the tests in a browser are skipped" in result.stderr
+
+
 # -------------------------------------------------------------------------------------------------------- Python
 
 
@@ -339,4 +370,4 @@ def test_without_java_setting_up_fails_as_a_whole(machine: Machine):
 def test_a_misspelt_part_is_refused(machine: Machine):
     result = machine.sets_up("jvaa")
     assert result.returncode == 1
-    assert "unknown part 'jvaa'; expected environment or java" in result.stderr
+    assert "unknown part 'jvaa'; expected environment, java or browser" in result.stderr

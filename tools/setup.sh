@@ -4,6 +4,8 @@
 #   tools/setup.sh                both parts; what `make setup`, and so `make run` and `make test`, call
 #   tools/setup.sh environment    only .venv
 #   tools/setup.sh java           only Java: prints the folder to use as JAVA_HOME
+#   tools/setup.sh browser        Debian's Chromium, for the tests of the pages, where that takes no password; else says
+#                                 why not, and does not fail: those tests are skipped then, with the reason
 #
 # Messages go to stderr. It works from any folder, and in the bash 3.2 of macOS.
 #
@@ -139,6 +141,21 @@ make_java() {
     find_java || fail_without_java "even after installing $package"
 }
 
+# ------------------------------------------------------------------------------------------------------- a browser
+
+make_browser() {
+    local root
+    if has chromium; then return; fi
+    if ! has apt-get || ! root=$(become_root); then
+        say "no chromium, and it cannot be installed from here: the tests in a browser are skipped"
+        return
+    fi
+    say "installing chromium with apt-get (80 MB)"
+    $root apt-get -qq update >&2 || say "apt-get update failed; going on with the lists that are there"
+    $root DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 \
+        install --no-install-recommends chromium >/dev/null || say "that failed: the tests in a browser are skipped"
+}
+
 # ---------------------------------------------------------------------------------------------------------------
 
 main() {
@@ -146,13 +163,14 @@ main() {
     case "${1:-all}" in
         environment) make_environment ;;
         java) make_java ;;
+        browser) make_browser ;;
         all)
             local java_home
             make_environment
             java_home=$(make_java)
             echo "$java_home" >.venv/java-home            # the Makefile exports it to whatever starts Spark
             ;;
-        *) fail "unknown part '$1'; expected environment or java" ;;
+        *) fail "unknown part '$1'; expected environment, java or browser" ;;
     esac
 }
 

@@ -41,15 +41,16 @@ if TYPE_CHECKING:
     from cartesius.language.reactives import Reactive
     from cartesius.language.restriction_base import Restriction
 
+_OF_SLOT = tuple(family for family in FAMILIES if family.of_slot)
+_OF_NONE = tuple(family for family in FAMILIES if not family.of_slot)
+
 
 class Bindings:
     """The slots of one correlation in one engine."""
 
     def __init__(self, pattern: Pattern, world: World, share: Callable[[Bindings], None] | None = None) -> None:
         self.pattern = pattern
-        self.operations: dict[Any, Operation[..., Any]] = {
-            family: Operation(family.name) for family in FAMILIES if not family.of_slot
-        }
+        self.operations: dict[Any, Operation[..., Any]] = {family: Operation(family.name) for family in _OF_NONE}
         self._ties: dict[str, Any] = {}
         self._retentions = self._versioned(world)
         self.moment = Moment() if self._retentions else None
@@ -98,7 +99,7 @@ class Bindings:
             reactive,
             memory,
             Door(world.journal),
-            {family: Operation(f"{family.name}_{name}") for family in FAMILIES if family.of_slot},
+            {family: Operation(f"{family.name}_{name}") for family in _OF_SLOT},
             reactive.name,
             Ledger(world.fates),
             is_table,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 from cartesius.data.events import LATEST
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from cartesius.data.events import Time
     from cartesius.data.journals import Journal
@@ -54,9 +54,8 @@ class Asking(Protocol):
         """Its place in the program: that of its correlation, and its turn there."""
         ...
 
-    @property
-    def waits_in_order(self) -> bool:
-        """Whether none of its deadlines is let before an earlier one."""
+    def bars(self, time: int) -> bool:
+        """Whether a deadline that is not let bars those after it."""
         ...
 
     def may_tick(self, time: int, key: tuple[Any, ...]) -> bool:
@@ -135,14 +134,17 @@ class Deadlines(Generic[A]):
         if (installed, key) not in self.soon:
             self.soon.append((installed, key))
 
-    def take(self, copies: Collection[tuple[A, tuple[Any, ...]]]) -> list[Deadline[A]]:
-        """Return what some copies asked for, in order, and forget it."""
-        waiting = {(installed, key) for installed, key in copies if key in installed.due}
-        mine = [item for item in (*self.heap, *self._asked()) if (item[3], item[4]) in waiting] if waiting else []
-        found = sorted(filter(_is_wanted, mine))
-        for item in found:
-            self.journal.change(partial(self._discard, item), partial(self._put_back, item))
-        return found
+    def asked_by(self, copies: Iterable[tuple[A, tuple[Any, ...]]]) -> list[Deadline[A]]:
+        """Return what some copies asked for, in order."""
+        found = [_item(one, *asked, key) for one, key in copies for asked in one.due.get(key, {}).items()]
+        return sorted(found, key=lambda item: item[:3])
+
+    def take(self, item: Deadline[A]) -> bool:
+        """Forget a deadline, to meet it now; return whether it is still asked for."""
+        if not _is_wanted(item):
+            return False
+        self.journal.change(partial(self._discard, item), partial(self._put_back, item))
+        return True
 
     def pop(self, before: Time) -> Deadline[A] | None:
         """Return the earliest deadline below ``before`` that waits for the clock and drop it, or None."""
@@ -171,7 +173,7 @@ class Deadlines(Generic[A]):
         for time, number, key in one.asked:
             if one.may_tick(time, key):
                 return _item(one, time, number, key)
-            if one.waits_in_order:  # of what must not come one may wait for less than one before
+            if one.bars(time):
                 return None
         return None
 

@@ -73,7 +73,7 @@ class World:
         self.deadlines: Deadlines[Any] = Deadlines(self.journal)
         self.late: list[tuple[Any, str, str]] = []
         self.failure: Failure | None = None  # where the last call that failed raised
-        self.provenance = Provenance(self.journal) if trace else None
+        self.provenance = Provenance(self.journal, self.calendar) if trace else None
 
     def next_number(self) -> int:
         """Return the next arrival number."""

@@ -7,6 +7,7 @@ with the fields "0", "1", …, and the field's metadata says that it is one.
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cartesius.installation import needing
@@ -14,10 +15,12 @@ from cartesius.installation import needing
 with needing("import cartesius.columns.results", "cartesius-joins[columns]"):
     import numpy as np
     import pyarrow as pa
+    import pyarrow.compute as pc
 
 from cartesius.columns.stages.rows import LAST, Flow, nothing
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Vector, concatenated, from_arrow
+from cartesius.columns.vectors.vectors import KIND, Leaf, NotColumnar, Vector, concatenated, from_arrow
+from cartesius.data.calendars import EPOCH
 from cartesius.data.events import Delete, Event, Update
 
 if TYPE_CHECKING:
@@ -31,6 +34,10 @@ if TYPE_CHECKING:
 ArrowTable: TypeAlias = pa.Table
 """What `Engine.push_many` returns."""
 
+WINDOW: Final = b"window"
+"""What stands for windows, as the kind of a struct."""
+_MICROSECOND: Final = timedelta(microseconds=1)
+_FIRST, _LAST = ((one.replace(tzinfo=UTC) - EPOCH) // _MICROSECOND for one in (datetime.min, datetime.max))
 _INTS: Final = 2**63
 _FLOATS: Final = 2**53
 
@@ -81,12 +88,57 @@ def dated(table: pa.Table, calendar: Calendar) -> pa.Table:
     """Return results with their times as datetimes, if the engine was given such; infinite times are no datetimes."""
     if not calendar.is_dated:
         return table
-    for name in ("start", "end"):
-        place = table.column_names.index(name)
-        if pa.types.is_integer(table.column(place).type):
-            times = pa.array(map(calendar.time, table.column(place).to_pylist()), pa.timestamp("us", "UTC"))
-            table = table.set_column(place, name, times)
+    kind, length = pa.timestamp("us", "UTC"), calendar.unit // _MICROSECOND
+    for place, field in enumerate(table.schema):
+        column = table.column(place)
+        if field.name in ("start", "end"):
+            times = _instants(column, kind, length)
+            table = table.set_column(place, field.name, times)
+        elif field.name in ("key", "value") and (found := with_windows(column, field, kind, length)) is not None:
+            table = table.set_column(place, found[1], found[0])
     return table
+
+
+def with_windows(column: Any, field: pa.Field, kind: pa.DataType, length: int = 1) -> tuple[Any, pa.Field] | None:
+    """Return a column, and its field, with the windows in its values at instants; None: there are none.
+
+    Args:
+        column: An array, or a chunked one.
+        field: Its field, which says what structs stand for.
+        kind: What instants are: timestamps of microseconds.
+        length: How many of those a time unit is.
+    """
+    if not pa.types.is_struct(field.type):
+        return None
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+        column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+    fields = [field.type.field(place) for place in range(field.type.num_fields)]
+    items = [column.field(place) for place in range(len(fields))]
+    if column.offset or any(len(item) != len(column) for item in items):
+        column = pa.concat_arrays([column])
+        items = [column.field(place) for place in range(len(fields))]
+    if (field.metadata or {}).get(KIND) == WINDOW:
+        items = [_instants(item, kind, length) for item in items]
+        found = [one.with_type(item.type) for one, item in zip(fields, items, strict=True)]
+    else:
+        inner = [with_windows(item, one, kind, length) for item, one in zip(items, fields, strict=True)]
+        if not any(inner):
+            return None
+        items = [item if one is None else one[0] for item, one in zip(items, inner, strict=True)]
+        found = [known if one is None else one[1] for known, one in zip(fields, inner, strict=True)]
+    mask = column.is_null() if column.null_count else None
+    return pa.StructArray.from_arrays(items, fields=found, mask=mask), field.with_type(pa.struct(found))
+
+
+def _instants(times: Any, kind: pa.DataType, length: int) -> Any:
+    """Return times in units as instants; as they are, if one is infinite or beyond what datetimes can be."""
+    if not pa.types.is_integer(times.type):
+        return times
+    least, most = pc.min_max(times).as_py().values()
+    if least is not None and (least * length < _FIRST or most * length > _LAST):
+        return times
+    return pc.multiply(times.cast(pa.int64()), pa.scalar(length, pa.int64())).cast(kind)
 
 
 def _weights(flow: Flow) -> NDArray[np.int8]:

@@ -13,29 +13,31 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from typing import TYPE_CHECKING, Any, Final, Literal
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from cartesius.connectors.row_items import Unreadable, item_of, plain, result_text, row_of
 from cartesius.data.events import Delete, Event, Update
 from cartesius.errors import InvalidArgument, shortened
+from cartesius.installation import needing
 
-try:
+with needing("import cartesius.connectors.kafka", "cartesius-joins[kafka]"):
     from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-except ImportError as error:
-    missing = (
-        "cartesius.connectors.kafka: expected confluent-kafka to be installed; install the extra: cartesius[kafka]"
-    )
-    raise ImportError(missing) from error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from confluent_kafka import Message
 
+Answer = TypeVar("Answer")
 _LOG: Final = logging.getLogger(__name__)
 _PATIENCE: Final = 30.0  # seconds, for what the broker is asked once
 _AT_ONCE: Final = 500
 _POLL: Final = 0.2  # seconds
+_MOVING: Final = frozenset(
+    {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
+)
+"""What a broker says that has started, or taken over, a moment ago: the clients find the coordinator, asked again."""
 
 
 class KafkaSource:
@@ -196,7 +198,7 @@ class KafkaSink:
 
     def committed(self) -> int:
         """Return the number of the last checkpoint whose results are committed; 0: none."""
-        [mark] = self._marks.committed([TopicPartition(self.topic, 0)], timeout=_PATIENCE)
+        [mark] = _insist(lambda: self._marks.committed([TopicPartition(self.topic, 0)], timeout=_PATIENCE))
         return max(mark.offset, 0)
 
     def seek(self, position: None) -> None:
@@ -233,12 +235,14 @@ class KafkaSink:
         self._marks.close()
 
 
-def _insist(call: Callable[[], object]) -> None:
-    """Do what may be asked for again until it is done."""
+def _insist(call: Callable[[], Answer]) -> Answer:
+    """Do what may be asked for again until it is done; while coordinators move, no longer than one has patience."""
+    until = monotonic() + _PATIENCE
     while True:
         try:
-            call()
-            return
+            return call()
         except KafkaException as error:
-            if not error.args[0].retriable():
+            is_moving = error.args[0].code() in _MOVING and monotonic() < until
+            if not (error.args[0].retriable() or is_moving):
                 raise
+            sleep(_POLL if is_moving else 0)

@@ -354,7 +354,8 @@ class EngineCore(Generic[Result]):
                 f"slot {join.slots[index].name!r} of {join.name}"
                 for join, index in self._program.bound.get(reactive, ())
             )
-            error.add_note(f"while pushing {shortened(repr(value))} at {start}..{end} into {name!r} ({slots})")
+            times = self._world.calendar.text(start, end)
+            error.add_note(f"while pushing {shortened(repr(value))} at {times} into {name!r} ({slots})")
             raise
 
     def pull(self) -> list[Event[Result]]:

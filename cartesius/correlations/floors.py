@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.correlations.continuations import held_by
 from cartesius.data.events import EARLIEST
-from cartesius.language.families import arrive
+from cartesius.data.window_spans import window_of
 from cartesius.plan import facts
 from cartesius.results.outputs import Events
 from cartesius.storage.stored import entries_in
@@ -45,6 +45,9 @@ class Floors:
         """Take note of what the slots come from, by slot, and of the restrictions that cannot go by the clock alone."""
         self._sources = sources
         for one in self._join.installed:
+            if one.opens_windows:
+                self._let_wait_for_common_gates(one)
+                continue
             awaited = facts.floors(one)
             if awaited is None:
                 continue
@@ -55,6 +58,16 @@ class Floors:
             one.floor_slots = slots
             one.lag = None if None in lags else max([lag for lag in lags if lag is not None])
             self._join.world.deadlines.add_floored(one)
+
+    def _let_wait_for_common_gates(self, opener: Installed) -> None:
+        """Let a window stay while a gate that all windows have in common holds an event of it: it may find partners."""
+        opener.floor_slots = tuple([slot for slot in self._join.slots if self._common_gates(slot)])
+        if opener.floor_slots:
+            self._join.world.deadlines.add_floored(opener)
+
+    def _common_gates(self, slot: Slot) -> list[Installed]:
+        space = self._join.bindings.window_space
+        return [gate for gate in self._gates[slot.index] if slot.has_windows and space not in gate.prefixes[slot.index]]
 
     def _matters(self, slot: Slot, one: Installed) -> bool:
         """Whether a slot may bring a partner: what must not come does for its own restriction alone."""
@@ -115,6 +128,8 @@ class Floors:
     def let_decide(self, one: Installed, time: Time, slots: Iterable[Slot] = ()) -> bool:
         """Whether nothing comes any more, to some slots or all that matter, by which ``time`` would be too soon."""
         batch = self._join.batch
+        if one.opens_windows:
+            return self._join.world.is_past(time) and self.let_close(one, time)
         if not one.floor_slots:
             return time < batch.now
         return not batch.is_behind and self.have_passed(slots or one.floor_slots, time, one)
@@ -123,6 +138,13 @@ class Floors:
         """Whether the deadline of a copy may be met."""
         copy = one.copies.get(key, one.stateless)
         return self.let_decide(one, time, copy.waits_for(time))
+
+    def let_close(self, opener: Installed, time: Time) -> bool:
+        """Whether no gate that windows have in common holds an event of one that is closed, or freed, at ``time``."""
+        common = {gate: slot for slot in opener.floor_slots for gate in self._common_gates(slot)}
+        if all(slot.ended for slot in self._join.slots) and not any(gate.due for gate in common):
+            return True  # what they hold they will never let go
+        return not any(time in opener.stateless.times_of(window_of(entry)) for gate in common for entry in gate.held())
 
     def have_passed(self, slots: Iterable[Slot], time: Time, asking: Installed | None = None) -> bool:
         """Whether nothing with an end at ``time`` or earlier comes to some slots any more."""
@@ -166,10 +188,9 @@ class Floors:
 
 def _holds(one: Installed, slot: Slot) -> bool:
     """Whether a restriction may hold events of a slot back: it sees them come, has where to put them, and may do so."""
-    is_gate = any(family is arrive and slot in one.slots_of(fields) for _, family, fields, _ in one.marks)
-    holds_rows = bool(one.absent)  # of what has come already
-    keeps = bool(one.restriction._states) and (facts.may_hold(one) or facts.held(one) is not None)
-    return is_gate and not holds_rows and (keeps or one.suspends)
+    if slot not in one.gated or one.absent:  # where others are absent, it holds rows of what has come already
+        return False
+    return one.suspends or (bool(one.restriction._states) and (facts.may_hold(one) or facts.held(one) is not None))
 
 
 def _holds_until(gate: Installed, slot: Slot, time: Time) -> bool:

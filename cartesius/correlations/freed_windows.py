@@ -68,7 +68,8 @@ class leaving(Restriction):
         """Return the last time before its window is freed for all slots."""
         place = self.places[self.slots.index(slot)]
         window: Window = entry.row_key if place is None else entry.row_key[place]
-        return window.end + max([*self.lateness, *(after + 1 for after in self.of_sessions)]) - 1
+        end: Time = window.end
+        return end + max([*self.lateness, *(after + 1 for after in self.of_sessions)]) - 1
 
     @handles(push, "slots")
     def note(self, slot: Slot, entry: Entry) -> None:

@@ -88,10 +88,9 @@ class Installed(Place):
         """Its place in the program: that of its correlation, and its turn there."""
         return self.join.number, self.turn
 
-    @property
-    def waits_in_order(self) -> bool:
-        """Whether none of its deadlines is let before an earlier one: of what must not come one may wait for less."""
-        return not self.absent
+    def bars(self, time: int) -> bool:
+        """Whether a deadline that is not let bars those after it: not of absence, and of windows if it is to come."""
+        return not self.join.world.is_past(time) if self.opens_windows else not self.absent
 
     def may_tick(self, time: int, key: tuple[Any, ...]) -> bool:
         """Whether floors have passed a deadline."""
@@ -129,6 +128,8 @@ class Installed(Place):
                 fields[name] = self.slots[name][0]
             elif field_kind in ("duration", "durations") and fields[name] is not None:
                 fields[name] = self.join.world.units(fields[name], self.restriction, name)
+            elif field_kind == "instant":
+                fields[name] = self.join.world.calendar.unit_of(fields[name], repr(self.restriction))
         fields.update({name: _own(value) for name, value in self.restriction._states.items()})
         return copy
 
@@ -188,7 +189,9 @@ class Installed(Place):
             if copy is not None:
                 self.join.world.journal.append(partial(self._reopen, key, copy))
                 del self.copies[key]
-            self.join.world.deadlines.take([(self, key)])
+            deadlines = self.join.world.deadlines
+            for item in deadlines.asked_by([(self, key)]):
+                deadlines.take(item)
             self.join.world.touched.pop((self, key), None)
         self._in_windows.pop(window, None)
 

@@ -44,6 +44,8 @@ class Place:
         if self.opens_windows:
             named = [slot for slot in join.slots if slot.has_windows]
         self.named = tuple(dict.fromkeys(named))
+        # The slots at which it is a gate.
+        self.gated = {slot for _, family, fields, _ in self.marks if family is arrive for slot in self.slots_of(fields)}
         prefixes = {self.prefixes[slot.index] for slot in named}
         if self.opens_windows:
             self._check_holding(prefixes)
@@ -122,8 +124,4 @@ _SLOT_KINDS = ("slot", "slots")
 
 def gates_of(installed: Sequence[Installed], slot: Slot) -> list[Installed]:
     """Return the gates of a slot, in the order in which an event comes to them."""
-    return [
-        one
-        for one in reversed(installed)
-        if any(family is arrive and slot in one.slots_of(fields) for _, family, fields, _ in one.marks)
-    ]
+    return [one for one in reversed(installed) if slot in one.gated]

@@ -11,12 +11,18 @@ Source: SEMANTICS 1.9.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from operator import is_
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from cartesius.data.events import Event
+from cartesius.data.events import Delete, Event, Update, Window
+from cartesius.data.records import Record, fields_of
+from cartesius.drawing.marble_diagrams import plain_time
 from cartesius.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -87,6 +93,10 @@ class Calendar:
             raise InvalidArgument(message)
         return count
 
+    def unit_of(self, time: Any, call: str) -> Any:
+        """Return a time that a program names, in time units; what is no datetime as it is."""
+        return self._unit(time, call) if isinstance(time, datetime) else time
+
     def time(self, units: Any) -> Any:
         """Return a time as it is shown; what no datetime can be, such as an infinite one, stays as it is."""
         if not self.is_dated or units is None or not isinstance(units, int):
@@ -96,15 +106,52 @@ class Calendar:
         except OverflowError:
             return units
 
+    def text(self, units: Any, until: Any = None) -> str:
+        """Return a time, or an interval, as it is written for people: in each text about an engine by this alone."""
+        start = plain_time(self.time(units))
+        return start if until is None or until == units else f"{start}..{plain_time(self.time(until))}"
+
     def shown(self, events: list[Event]) -> list[Event]:
         """Return events as they are shown."""
         if not self.is_dated:
             return events
-        return [attrs.evolve(event, start=self.time(event.start), end=self.time(event.end)) for event in events]
+        return [self._with(event, self.time) for event in events]
 
     def taken(self, event: Any) -> Any:
         """Return an event that was shown as it is inside."""
         if not isinstance(event, Event) or not is_dated((event.start, event.end)):
             return event
-        start, end = (self._unit(t, "why") if isinstance(t, datetime) else t for t in (event.start, event.end))
-        return attrs.evolve(event, start=start, end=end)
+        return self._with(event, lambda time: self.unit_of(time, "why"))
+
+    def shown_value(self, value: Any) -> Any:
+        """Return a value, or a key, as it is shown: with the times of windows in it as they came."""
+        return _with_windows(value, self.time) if self.is_dated else value
+
+    def taken_value(self, value: Any, call: str) -> Any:
+        """Return a value, or a key, that was shown as it is inside."""
+        return _with_windows(value, lambda time: self.unit_of(time, call)) if self.is_dated else value
+
+    @staticmethod
+    def _with(event: Event, time: Callable[[Any], Any]) -> Event:
+        value = _with_windows(event.value, time)
+        return attrs.evolve(event, value=value, start=time(event.start), end=time(event.end))
+
+
+def _with_windows(value: Any, time: Callable[[Any], Any]) -> Any:
+    """Return a value with other times in its windows; the value itself, if there are none in it."""
+    if type(value) is Window:
+        return Window(time(value.start), time(value.end))
+    if isinstance(value, Update):
+        key, row = _with_windows(value.key, time), _with_windows(value.value, time)
+        return value if key is value.key and row is value.value else Update(key, row)
+    if isinstance(value, Delete):
+        key = _with_windows(value.key, time)
+        return value if key is value.key else Delete(key, value.row)
+    if type(value) is tuple:
+        items = tuple([_with_windows(item, time) for item in value])
+        return value if all(map(is_, items, value)) else items
+    if isinstance(value, Record) or type(value) is dict:
+        fields = fields_of(value) if isinstance(value, Record) else value
+        found = {name: _with_windows(item, time) for name, item in fields.items()}
+        return value if all(map(is_, found.values(), fields.values())) else type(value)(found)
+    return value

@@ -9,6 +9,7 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 8; SEMANTICS 1.9 and 1.10.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias
 
 import attrs
@@ -123,13 +124,15 @@ class Interval:
 
 
 class _Span(NamedTuple):
-    start: Time
-    end: Time
+    start: Shown
+    end: Shown
 
 
 @storable
 class Window(_Span):
-    """A span of time ``[start, end)``, in time units; without ``end`` it is open, until somebody knows when it ends.
+    """A span of time ``[start, end)``; without ``end`` it is open, until somebody knows when it ends.
+
+    Times are in time units; in results they are datetimes, if the engine was given such.
 
     >>> from cartesius import Window
     >>> Window(0, 10).holds(3, 9), Window(0, 10).holds(3, 10)
@@ -138,10 +141,19 @@ class Window(_Span):
 
     __slots__ = ()
 
-    def __new__(cls, start: Time, end: Time = LATEST) -> Window:
+    if TYPE_CHECKING:  # its bounds are as typed as those of an event
+
+        def __init__(self, start: Shown, end: Shown = LATEST) -> None: ...
+
+    def __new__(cls, start: Shown, end: Shown = LATEST) -> Window:
         """Check the bounds."""
-        if not all(isinstance(time, int | float) and not isinstance(time, bool) for time in (start, end)):
-            message = f"Window: expected times, in time units, but got start={start!r}, end={end!r}"
+        if not all(isinstance(time, int | float | datetime) and not isinstance(time, bool) for time in (start, end)):
+            message = f"Window: expected times, in time units or as datetimes, but got start={start!r}, end={end!r}"
+            raise InvalidArgument(message)
+        if isinstance(start, datetime) and end == LATEST:
+            return super().__new__(cls, start, end)
+        if isinstance(start, datetime) != isinstance(end, datetime):
+            message = f"Window: expected two times of one kind but got start={start!r}, end={end!r}"
             raise InvalidArgument(message)
         if not start < end:
             message = f"Window: expected start < end but got start={start!r}, end={end!r}; the end is not in it"
@@ -150,4 +162,4 @@ class Window(_Span):
 
     def holds(self, start: Time, end: Time) -> bool:
         """Whether it wholly contains an occurrence."""
-        return self.start <= start and end < self.end
+        return bool(self.start <= start and end < self.end)

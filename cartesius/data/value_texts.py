@@ -1,9 +1,9 @@
-"""How what users give is shown to them: durations and functions as they are written."""
+"""How what users give is shown to them: times, durations and functions as they are written."""
 
 from __future__ import annotations
 
 import linecache
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +14,14 @@ _LONGEST = 60
 
 
 def shown(value: Any) -> str:
-    """Return a value as one writes it: `timedelta` without its module, a function by its name, a lambda by its text.
+    """Return a value as one writes it: times without their module, a function by its name, a lambda by its text.
 
     >>> from datetime import timedelta
     >>> shown(timedelta(minutes=10)), shown("x"), shown(len)
     ('timedelta(seconds=600)', "'x'", 'len')
     """
-    if isinstance(value, timedelta):
-        return repr(value).removeprefix("datetime.")
+    if isinstance(value, timedelta | datetime):
+        return repr(value).replace("datetime.", "")
     if isinstance(value, FunctionType) and value.__name__ == "<lambda>":
         return _written(value.__code__) or "<lambda>"
     name = getattr(value, "__qualname__", None)

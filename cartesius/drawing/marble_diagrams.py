@@ -18,6 +18,7 @@ from cartesius.drawing.markup import element, picture, shortened, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
     from typing import TypeAlias
     from xml.etree.ElementTree import Element
 
@@ -174,13 +175,14 @@ class _Axis:
         return shapes
 
 
-def plain_time(time: float) -> str:
-    """Show a time as a number, and the bounds as such.
+def plain_time(time: float | datetime) -> str:
+    """Show a time as it came, a number or a datetime, and the bounds as such.
 
-    >>> plain_time(7), plain_time(float("inf"))
-    ('7', '∞')
+    >>> from datetime import datetime, timezone
+    >>> plain_time(7), plain_time(float("inf")), plain_time(datetime(2024, 5, 1, 12, tzinfo=timezone.utc))
+    ('7', '∞', '2024-05-01 12:00:00+00:00')
     """
-    return {inf: "∞", -inf: "-∞"}.get(time) or str(time)
+    return "∞" if time == inf else "-∞" if time == -inf else str(time)
 
 
 def _in_rows(marbles: list[Marble], x: Callable[[float], float]) -> list[_Drawn]:

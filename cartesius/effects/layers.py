@@ -20,7 +20,7 @@ class Layer(Handler):
     def __init__(self, named: object, clauses: Clauses) -> None:
         self._named = named
         self._clauses = clauses
-        self._is_plain = not any(is_ctl for is_ctl, _ in clauses.values())
+        self._is_plain = not any([is_ctl for is_ctl, _ in clauses.values()])
 
     @property
     def is_plain(self) -> bool:

@@ -7,10 +7,16 @@ import types
 import typing
 from collections.abc import Callable
 
-from cartesius.language.families import ABSENT, Duration, Durations, Slot, Slots
+from cartesius.language.families import ABSENT, Duration, Durations, Instant, Slot, Slots
 
-_KINDS: dict[object, str] = {Slot: "slot", Slots: "slots", Duration: "duration", Durations: "durations"}
-_NAMES = {"Slot": "slot", "Slots": "slots", "Duration": "duration", "Durations": "durations"}
+_NAMES = {"Slot": "slot", "Slots": "slots", "Duration": "duration", "Durations": "durations", "Instant": "instant"}
+_KINDS: dict[object, str] = {
+    Slot: "slot",
+    Slots: "slots",
+    Duration: "duration",
+    Durations: "durations",
+    Instant: "instant",
+}
 
 
 def is_absent(annotation: object) -> bool:
@@ -21,7 +27,7 @@ def is_absent(annotation: object) -> bool:
 
 
 def kind_of(annotation: object) -> str:
-    """Return what a field of that annotation holds: slot, slots, duration, durations, function, or plain."""
+    """Return what a field of that annotation holds: slot, slots, duration, durations, instant, function, or plain."""
     if isinstance(annotation, str):
         text = annotation.removeprefix("typing.").removeprefix("collections.abc.")
         text = text.partition("[")[2].removesuffix("]") if is_absent(text) else text
@@ -31,8 +37,8 @@ def kind_of(annotation: object) -> str:
         return _NAMES.get(text.rsplit(".", 1)[-1], "plain")
     if is_absent(annotation):
         return kind_of(annotation.__origin__)  # type: ignore[attr-defined]  # it is annotated
-    if isinstance(annotation, types.UnionType) and Duration in annotation.__args__:
-        return "duration"
+    if isinstance(annotation, types.UnionType):
+        return next((_KINDS[kind] for kind in (Duration, Instant) if kind in annotation.__args__), "plain")
     if annotation in (Callable, typing.Callable) or typing.get_origin(annotation) is Callable:
         return "function"
     try:

@@ -402,5 +402,13 @@ else:
         """
 
 
+if TYPE_CHECKING:
+    Instant: TypeAlias = int
+else:
+
+    class Instant:
+        """As an annotation of a restriction: the field takes a time, an int of time units or an aware `datetime`."""
+
+
 Durations: TypeAlias = tuple[Duration, ...]
 """As an annotation of a restriction: the field holds durations, in time units or as timedeltas."""

@@ -304,7 +304,12 @@ class Restriction(Handler):
 
     def closed_at(self, window: Window) -> Time:
         """Say, if it opens windows, the clock at which one is closed: nothing that comes in time is in it any more."""
-        return window.end
+        end: Time = window.end
+        return end
+
+    def times_of(self, window: Window) -> tuple[Time, ...]:
+        """Say, if it opens windows, for which deadlines nothing of a window may be held back: closing and freeing."""
+        return (self.closed_at(window) - 1,)
 
     def may_give(self, *, is_shown: bool) -> bool:
         """Say, of a copy that has asked for a tick, whether that may give anything if no event comes any more.

@@ -1,15 +1,21 @@
 """Pages that are served to this machine alone.
 
 Plain HTML, style and script from a folder, without build step or anything from elsewhere; a content security policy
-lets nothing else run. The server listens on 127.0.0.1, answers only to that name (so no other site's name can be bent
-to it), and whoever asks a question must carry a token. The token is in the address that `serve` prints, behind the #,
-which no browser sends anywhere: whoever on this machine asks for the page gets a page, and nothing of what it shows.
+lets nothing else run. The server listens on 127.0.0.1 unless it is told another host, answers only to the names of that
+(so no other site's name can be bent to it), and whoever asks a question must carry a token, wherever it listens. The
+token is in the address that `serve` prints, behind the #, which no browser sends anywhere: whoever asks for the page
+gets a page, and nothing of what it shows. It travels in a header, which no other site's page can set.
 
 Questions are answered in a thread of their own, one at a time, so that a long one keeps nobody from being answered.
 
-The only module that knows starlette, uvicorn and anyio, on which both stand.
+A page may have a stream, ``GET /live``: server-sent events, which a page reads with ``fetch``, so that the token
+goes in the same header. A reader that comes back names the last event that it saw in ``Last-Event-ID``. Whoever reads
+slowly is given less: what a `Live` has after an event is asked when the reader has taken what came before, and nothing
+waits for it in memory; whoever takes nothing for `STUCK_S` is cut off.
 
-Source: OWASP on cross-site request forgery and DNS rebinding.
+The only module that knows starlette, uvicorn and anyio, on which both stand; it is over 300 lines because it is.
+
+Source: OWASP on cross-site request forgery and DNS rebinding; the HTML standard, "Server-sent events".
 """
 
 from __future__ import annotations
@@ -18,10 +24,12 @@ import json
 import secrets
 import socket
 import webbrowser
+from asyncio import Event, get_running_loop
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
+import anyio
 import attrs
 import uvicorn
 from anyio import CapacityLimiter, to_thread
@@ -34,15 +42,23 @@ from starlette.routing import Route
 from cartesius.errors import CartesiusError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
 
 Json: TypeAlias = "dict[str, Any]"
 
 HOSTS: Final = ["127.0.0.1", "localhost"]
 LARGEST: Final = 4_000_000
 """Bytes that a request may have."""
+STREAMS: Final = 64
+"""How many streams of a page may be open at a time."""
+CONNECTIONS: Final = 256
+"""How many connections a server has at a time; whoever comes beyond is told to come again."""
+STUCK_S: Final = 30.0
+"""For how many seconds the reader of a stream may take nothing."""
 
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -55,6 +71,44 @@ _HEADERS: Final = {
 
 
 @attrs.frozen
+class Told:
+    """An event of a stream.
+
+    Args:
+        id: What a reader that comes back names; in one line.
+        event: Its kind; in one line.
+        data: JSON in one line.
+    """
+
+    id: str
+    event: str
+    data: str
+
+    def as_bytes(self) -> bytes:
+        r"""Return it as server-sent events are written.
+
+        >>> Told("7", "clock", "{}").as_bytes()
+        b'id: 7\nevent: clock\ndata: {}\n\n'
+        """
+        return f"id: {self.id}\nevent: {self.event}\ndata: {self.data}\n\n".encode()
+
+
+class Live(Protocol):
+    """What a stream tells: a state of which each part has the number of its last change, not a list that grows."""
+
+    def after(self, last: str | None) -> Sequence[Told]:
+        """Return what has come after an event, in order, and at most as much as is sent at once; None: all there is.
+
+        Called in the loop of the server: it must not wait.
+        """
+        ...
+
+    def waking(self, wake: Callable[[], object]) -> AbstractContextManager[object]:
+        """Have ``wake`` called, from any thread, when there is more; until the context ends."""
+        ...
+
+
+@attrs.frozen
 class Page:
     """A page, and who answers it.
 
@@ -64,6 +118,7 @@ class Page:
         answers: The questions, by name: each a function from an object to an object, of plain data.
         statuses: With which HTTP status an error of a kind is answered; any other `CartesiusError` with 422.
         scripts: The names of its scripts.
+        live: What its stream tells; None: it has none.
     """
 
     folder: Path
@@ -71,16 +126,19 @@ class Page:
     answers: Mapping[str, Callable[[Json], Json]]
     statuses: Mapping[type[Exception], int] = {}
     scripts: tuple[str, ...] = ("page.js",)
+    live: Live | None = None
 
 
-def application(page: Page, secret: str) -> Starlette:
+def application(page: Page, secret: str, hosts: Sequence[str] = HOSTS) -> Starlette:
     """Return the application that serves a page.
 
     Args:
         page: The page.
         secret: What requests must carry.
+        hosts: The names to which it answers.
     """
     one_at_a_time = CapacityLimiter(1)
+    streams, closing = CapacityLimiter(STREAMS), Event()
     types = dict.fromkeys(("common.js", *page.scripts), "text/javascript")
     types |= {"page.html": "text/html", "page.css": "text/css", "common.css": "text/css"}
 
@@ -91,9 +149,23 @@ def application(page: Page, secret: str) -> Starlette:
         folder = Path(__file__).parent if name.startswith("common.") else page.folder
         return Response((folder / name).read_bytes(), headers=_HEADERS, media_type=types[name])
 
+    def is_stranger(request: Request) -> bool:
+        return not secrets.compare_digest(request.headers.get("x-token", "").encode(), secret.encode())
+
+    stranger = f"open the address that {page.name} printed when it started"
+
+    async def live(request: Request) -> Response:
+        if is_stranger(request):
+            return _refused(stranger, 403)
+        if page.live is None:
+            return _refused("this page has no stream", 404)
+        if not streams.available_tokens:
+            return _refused(f"at most {STREAMS} streams are open at a time; close a page", 503)
+        return _Stream(page.live, request.headers.get("last-event-id"), streams, closing)
+
     async def answer(request: Request) -> Response:
-        if not secrets.compare_digest(request.headers.get("x-token", "").encode(), secret.encode()):
-            return _refused(f"open the address that {page.name} printed when it started", 403)
+        if is_stranger(request):
+            return _refused(stranger, 403)
         body = bytearray()
         async for chunk in request.stream():  # what a request says of its length need not be so
             body += chunk
@@ -107,14 +179,63 @@ def application(page: Page, secret: str) -> Starlette:
             return _refused("a request is an object in JSON", 400)
         return await to_thread.run_sync(_answered, page, request.path_params["question"], draft, limiter=one_at_a_time)
 
-    return Starlette(
+    made = Starlette(
         routes=[
             Route("/", file),
+            Route("/live", live, methods=["GET"]),
             Route("/{name:str}", file),
             Route("/api/{question:str}", answer, methods=["POST"]),
         ],
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False)],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)],
     )
+    made.state.closing = closing
+    return made
+
+
+class _Stream(Response):
+    """Sends what a `Live` tells, until the reader goes or takes nothing for too long."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, live: Live, last: str | None, streams: CapacityLimiter, closing: Event) -> None:
+        super().__init__(None, headers=_HEADERS)
+        del self.headers["content-length"]
+        self._live, self._last, self._streams, self._closing = live, last, streams, closing
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        del scope
+
+        async def until_gone() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            tasks.cancel_scope.cancel()
+
+        async with self._streams:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._tell, send, tasks.cancel_scope)
+                tasks.start_soon(until_gone)
+                await self._closing.wait()  # it never ends by itself
+                tasks.cancel_scope.cancel()
+            with anyio.move_on_after(1.0):
+                await send({"type": "http.response.body", "body": b""})
+
+    async def _tell(self, send: Send, whole: anyio.CancelScope) -> None:
+        more, loop = Event(), get_running_loop()
+        with self._live.waking(lambda: loop.call_soon_threadsafe(more.set)), anyio.move_on_after(STUCK_S) as patience:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            while True:
+                more.clear()  # before it is looked, so that nothing that comes meanwhile is missed
+                told = self._live.after(self._last)
+                if told:
+                    self._last = told[-1].id
+                    body = b"".join(each.as_bytes() for each in told)
+                    await send({"type": "http.response.body", "body": body, "more_body": True})
+                else:
+                    patience.deadline = float("inf")  # nobody is stuck while there is nothing to take
+                    await more.wait()
+                patience.deadline = anyio.current_time() + STUCK_S
+        whole.cancel()
 
 
 def _answered(page: Page, question: str, draft: Json) -> Response:
@@ -132,17 +253,37 @@ def _refused(message: str, status: int) -> Response:
     return JSONResponse({"error": message}, status, _HEADERS)
 
 
-def listening(port: int) -> socket.socket:
-    """Return a socket that listens on a TCP port of this machine; 0: on any free one."""
-    return socket.create_server((HOSTS[0], port))
+def listening(port: int, host: str = HOSTS[0]) -> socket.socket:
+    """Return a socket that listens on a TCP port; 0: on any free one.
+
+    Args:
+        port: The port.
+        host: The name or address of this machine at which it listens.
+    """
+    return socket.create_server((host, port))
+
+
+def names_of(host: str) -> list[str]:
+    """Return the names to which a server answers that listens at ``host``: this machine's, where that is said.
+
+    >>> names_of("127.0.0.1")
+    ['127.0.0.1', 'localhost']
+    """
+    if host in HOSTS:
+        return HOSTS
+    name = socket.gethostname()
+    known = {each[4][0] for each in socket.getaddrinfo(name, None)} if host == "0.0.0.0" else {host}
+    return [*HOSTS, *sorted({name, socket.getfqdn(), *map(str, known)} - {*HOSTS})]
 
 
 def address_of(server: socket.socket, secret: str) -> str:
     """Return the address of the page that is served there."""
-    return f"http://{HOSTS[0]}:{server.getsockname()[1]}/#{secret}"
+    host, port = server.getsockname()[:2]
+    name = socket.gethostname() if host == "0.0.0.0" else host
+    return f"http://{name}:{port}/#{secret}"
 
 
-def serve(page: Page, port: int, browse: bool, said: str) -> None:
+def serve(page: Page, port: int, browse: bool, said: str, host: str = HOSTS[0]) -> None:
     """Serve a page until interrupted, and print where it is.
 
     Args:
@@ -150,14 +291,15 @@ def serve(page: Page, port: int, browse: bool, said: str) -> None:
         port: The TCP port; 0: any free one.
         browse: Whether to open a browser.
         said: What is printed before the address.
+        host: Where it listens.
     """
-    with listening(port) as sockets:
+    with listening(port, host) as sockets:
         secret = secrets.token_urlsafe(32)
         address = address_of(sockets, secret)
         print(f"{said} at {address} (Ctrl-C ends it)", flush=True)
         if browse:
             webbrowser.open(address)
-        server(page, secret).run(sockets=[sockets])
+        server(page, secret, names_of(host)).run(sockets=[sockets])
 
 
 def serve_beside(page: Page, port: int, said: str) -> str:
@@ -175,6 +317,21 @@ def serve_beside(page: Page, port: int, said: str) -> str:
     return address
 
 
-def server(page: Page, secret: str) -> uvicorn.Server:
+def server(page: Page, secret: str, hosts: Sequence[str] = HOSTS) -> uvicorn.Server:
     """Return the server of a page, which is not started yet: `run` takes the sockets that it listens on."""
-    return uvicorn.Server(uvicorn.Config(application(page, secret), log_level="warning", lifespan="off"))
+    config = uvicorn.Config(
+        application(page, secret, hosts),
+        log_level="warning",
+        lifespan="off",
+        limit_concurrency=CONNECTIONS,
+        timeout_graceful_shutdown=1,  # a stream never ends by itself
+    )
+    return _Server(config)
+
+
+class _Server(uvicorn.Server):
+    """Ends the streams when it is ended."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.config.app.state.closing.set()  # type: ignore[union-attr]  # it is what `application` gives
+        await super().shutdown(sockets)

@@ -11,7 +11,7 @@ Source: DESIGN 4; PLAN 2; SEMANTICS 1.14, 3.11 and 3.12.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from cartesius.expressions.value_functions import of_value
 from cartesius.plan.nodes import (
@@ -103,6 +103,17 @@ _SHARED: Final = (KeyBy, Require, Let, Newest, Oldest, May, TakeBack, AsTable, V
 """What concerns each slot by itself, and neither changes uses nor lets entries expire."""
 
 
+Kind = TypeVar("Kind", bound=Node)
+
+
+def _first(of: Planned, kind: type[Kind]) -> Kind | None:
+    """Return the first node of a kind: engines ask for it a hundred times while they are built."""
+    for one in of.nodes:
+        if isinstance(one, kind):
+            return one
+    return None
+
+
 # -- what it does to results -------------------------------------------------------------------------------------------
 
 
@@ -119,7 +130,7 @@ def consumes(of: Planned) -> bool:
 
 def takes_back(of: Planned) -> bool:
     """Whether it takes back the results of what is displaced."""
-    return any(isinstance(one, TakeBack) for one in of.nodes)
+    return any([isinstance(one, TakeBack) for one in of.nodes])
 
 
 def makes_table(of: Planned) -> bool:
@@ -137,7 +148,7 @@ def table_key(of: Planned) -> Any:
 
 def ends_early(of: Planned) -> bool:
     """Whether the output may complete before any input has ended."""
-    return any(isinstance(one, Choose | Opaque) and one.ends for one in of.nodes)
+    return any([isinstance(one, Choose | Opaque) and one.ends for one in of.nodes])
 
 
 # -- what stays in memory ----------------------------------------------------------------------------------------------
@@ -145,12 +156,12 @@ def ends_early(of: Planned) -> bool:
 
 def settles(of: Planned) -> bool:
     """Whether it says, by `Restriction.due`, when nothing can meet an event any more."""
-    return any(isinstance(one, Until | Age | Collate) for one in of.nodes)
+    return any([isinstance(one, Until | Age | Collate) for one in of.nodes])
 
 
 def settles_alone(of: Planned) -> bool:
     """Whether, for that, it need not name all slots."""
-    return any(isinstance(one, Lasting | Age | Collate) for one in of.nodes)
+    return any([isinstance(one, Lasting | Age | Collate) for one in of.nodes])
 
 
 def expires(of: Planned) -> bool:
@@ -170,7 +181,7 @@ def forgets(of: Planned) -> bool:
 
 def freed(of: Planned) -> Slots:
     """Return the slots whose entries leave so."""
-    return tuple(slot for one in of.nodes if isinstance(one, Freed) for slot in one.slots)
+    return tuple([slot for one in of.nodes if isinstance(one, Freed) for slot in one.slots])
 
 
 def retention(of: Planned) -> Any:
@@ -264,7 +275,7 @@ def held(of: Planned) -> str | None:
 
 def may_hold(of: Planned) -> bool:
     """Whether it may hold events back, of which it does not say how many."""
-    return any(isinstance(one, Opaque) and one.held is None for one in of.nodes)
+    return any([isinstance(one, Opaque) and one.held is None for one in of.nodes])
 
 
 def _held(node: Node) -> str | None:
@@ -341,12 +352,12 @@ _UNCHANGED: Final = (Let, Lockstep, InTime, Upsert, Recall, Age, Collate, Never)
 
 def order_taken(of: Planned) -> Slots:
     """Return the slots whose order of arrival is taken for theirs."""
-    return tuple(slot for one in of.nodes if isinstance(one, TakeOrder) for slot in one.slots)
+    return tuple([slot for one in of.nodes if isinstance(one, TakeOrder) for slot in one.slots])
 
 
 def is_pointwise(of: Planned) -> bool:
     """Whether it looks at each event, or each candidate, by itself."""
-    return all(_is_pointwise(one) for one in of.nodes)
+    return all([_is_pointwise(one) for one in of.nodes])
 
 
 def _is_pointwise(node: Node) -> bool:
@@ -355,7 +366,7 @@ def _is_pointwise(node: Node) -> bool:
 
 def looks_alone(of: Planned) -> bool:
     """Whether, as it is configured, what is in another bucket is nothing to it."""
-    return all(_looks_alone(one) for one in of.nodes)
+    return all([_looks_alone(one) for one in of.nodes])
 
 
 def _looks_alone(node: Node) -> bool:
@@ -372,17 +383,17 @@ def _looks_alone(node: Node) -> bool:
 
 def is_by_row(of: Planned) -> bool:
     """Whether, of a table, it looks at each row by itself, and at what was under its key."""
-    return all(isinstance(one, Age | Fold) for one in of.nodes)
+    return all([isinstance(one, Age | Fold) for one in of.nodes])
 
 
 def in_order(of: Planned) -> Slots:
     """Return the slots whose events match only one after another, by time."""
-    return tuple(slot for one in of.nodes if isinstance(one, InSequence) for slot in one.slots)
+    return tuple([slot for one in of.nodes if isinstance(one, InSequence) for slot in one.slots])
 
 
 def is_relative(of: Planned) -> bool:
     """Whether what it says of a candidate depends on what else is in memory."""
-    return any(isinstance(one, InSequence) for one in of.nodes)
+    return any([isinstance(one, InSequence) for one in of.nodes])
 
 
 def weighs_by_where(of: Planned) -> bool:
@@ -398,7 +409,7 @@ def opens_windows(of: Planned) -> bool:
 
 def windows(of: Planned) -> Deliver | None:
     """Return what it says of the windows to which it delivers events."""
-    return next((one for one in of.nodes if isinstance(one, Deliver)), None)
+    return _first(of, Deliver)
 
 
 def reports_by_key(of: Planned) -> bool:
@@ -413,7 +424,7 @@ def _goes_by_key(window: Deliver) -> bool:
 
 def row_slots(of: Planned) -> Slots:
     """Return the slots that it turns into tables."""
-    return tuple(one.slot for one in of.nodes if isinstance(one, Upsert | Collate))
+    return tuple([one.slot for one in of.nodes if isinstance(one, Upsert | Collate)])
 
 
 def row_key(of: Planned, unknown: Any) -> Any:
@@ -428,37 +439,37 @@ def lives(several: Iterable[Planned]) -> list[Any]:
 
 def recalled(of: Planned) -> Slots:
     """Return the slots whose changes must come with the rows that they replace."""
-    return tuple(one.slot for one in of.nodes if isinstance(one, Recall | Announce))
+    return tuple([one.slot for one in of.nodes if isinstance(one, Recall | Announce)])
 
 
 def versions(of: Planned) -> Versions | None:
     """Return what it says of slots that keep versions."""
-    return next((one for one in of.nodes if isinstance(one, Versions)), None)
+    return _first(of, Versions)
 
 
 def late(of: Planned) -> AllowLate | None:
     """Return what it says of slots that take late events."""
-    return next((one for one in of.nodes if isinstance(one, AllowLate)), None)
+    return _first(of, AllowLate)
 
 
 def swallowed(of: Planned) -> Slots:
     """Return the slots of which it lets nothing through."""
-    return tuple(slot for one in of.nodes if isinstance(one, Opaque) for slot in one.swallows)
+    return tuple([slot for one in of.nodes if isinstance(one, Opaque) for slot in one.swallows])
 
 
 def paused(of: Planned) -> Slots:
     """Return the slots that it may `pause`."""
-    return tuple(slot for one in of.nodes if isinstance(one, Opaque) for slot in one.pauses)
+    return tuple([slot for one in of.nodes if isinstance(one, Opaque) for slot in one.pauses])
 
 
 def anchors(of: Planned) -> Slots:
     """Return the slots whose events say which absent ones they need."""
-    return tuple(one.anchor for one in of.nodes if isinstance(one, Never))
+    return tuple([one.anchor for one in of.nodes if isinstance(one, Never)])
 
 
 def decides_by_due(of: Planned) -> bool:
     """Whether, once `Restriction.due` is over, no row that it holds needs what is absent, either."""
-    return any(isinstance(one, Never) and one.duration is not None for one in of.nodes)
+    return any([isinstance(one, Never) and one.duration is not None for one in of.nodes])
 
 
 def floors(of: Planned) -> Slots | None:
@@ -489,18 +500,20 @@ def shares(of: Planned) -> bool:
 
 def is_common(of: Planned) -> bool:
     """Whether it has one copy for all keys, wherever it stands."""
-    return any(isinstance(one, InTime) for one in of.nodes)
+    return any([isinstance(one, InTime) for one in of.nodes])
 
 
 def is_of_the_door(of: Planned) -> bool:
     """Whether it says what comes in, and no more."""
-    return all(isinstance(one, Require) for one in of.nodes)
+    return all([isinstance(one, Require) for one in of.nodes])
 
 
 def key_space(of: Planned) -> Mapping[Any, Any]:
     """Return the keys that it opens a space of: by slot, a function of the value."""
-    keys: Mapping[Any, Any] = next((one.keys for one in of.nodes if isinstance(one, KeyBy)), {})
-    return {slot: attrgetter(key) if isinstance(key, str) else of_value(key) for slot, key in keys.items()}
+    found = _first(of, KeyBy)
+    if found is None:
+        return {}
+    return {slot: attrgetter(key) if isinstance(key, str) else of_value(key) for slot, key in found.keys.items()}
 
 
 def needed_keys(of: Planned) -> Mapping[Any, Any]:

@@ -158,8 +158,7 @@ def _fates(join: Join, slot: Slot) -> Fates:
 
 def unaccounted(joins: Iterable[Join]) -> dict[tuple[str, str], int]:
     """Return the slots of whose deliveries some are nowhere, or in two places, and how many: none, outside a call."""
-    found = {(join.name, slot.name): slot.unaccounted for join in joins for slot in join.slots}
-    return {slot: n for slot, n in found.items() if n}
+    return {(join.name, slot.name): n for join in joins for slot in join.slots if (n := slot.unaccounted)}
 
 
 def whereabouts(join: Join, identity: Any) -> list[str]:

@@ -11,7 +11,7 @@ Source: Cheney, Chiticariu, Tan, Provenance in Databases, 2009 (why-provenance).
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
@@ -23,11 +23,12 @@ from cartesius.drawing.html_tables import HtmlText, drawing, panel
 from cartesius.drawing.marble_diagrams import Lane, Marble, marble_svg
 from cartesius.drawing.markup import element
 from cartesius.errors import InvalidArgument
-from cartesius.results.recorded_calls import Departures
+from cartesius.results.recorded_calls import Departures, Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from cartesius.data.calendars import Calendar
     from cartesius.data.entries import Entry
     from cartesius.data.journals import Journal
     from cartesius.language.families import Family, Slot
@@ -36,17 +37,6 @@ if TYPE_CHECKING:
 
 Notes: TypeAlias = "dict[Any, int]"
 """What was noted, in order, and in which call."""
-
-
-class Told(NamedTuple):
-    """How an event is shown: the name of its reactive, its value in a few words, its time, and all of it in a line."""
-
-    name: str
-    label: str
-    start: Any
-    end: Any
-    text: str
-    is_change: bool
 
 
 @attrs.define(slots=True)
@@ -63,10 +53,16 @@ class Made:
 
 
 class Provenance:
-    """The records of one engine, by identity and text: changes of one row share an identity, as their results do."""
+    """The records of one engine, by identity, value and time: changes of one row share an identity, and so do results.
 
-    def __init__(self, journal: Journal) -> None:
+    Args:
+        journal: Where it is noted how to undo a note.
+        calendar: What times mean: they are noted in time units, and written as they came.
+    """
+
+    def __init__(self, journal: Journal, calendar: Calendar) -> None:
         self.journal = journal
+        self.calendar = calendar
         self.records: dict[Any, Made] = {}
         self._first: dict[Any, Any] = {}  # of each identity, the key of its first record
         self.calls: list[Call] = []
@@ -102,8 +98,8 @@ class Provenance:
     ) -> None:
         """Record a result with its parts."""
         _, value, start, end = result
-        told = _told(output, value, start, end)
-        made = (identity, told.text)
+        told = Told.of(output, value, start, end)
+        made = (identity, *told.what)
         record = self._record(made, told)
         made_of = [(slot.name, *_of_entry(one, slot)) for slot, part in parts for one in singly(part)]
         record.parts = tuple([(slot, key) for slot, key, _ in made_of])
@@ -127,7 +123,7 @@ class Provenance:
         record = self._record(key, told)
         if made is not None:
             identity, (_, value, start, end) = made
-            shown = self.records[identity, _told(event.reactive, value, start, end).text]
+            shown = self.records[identity, *Told.of(event.reactive, value, start, end).what]
             record.parts = shown.parts
             for _, part in shown.parts:
                 self._note(self.records[part].results, key)
@@ -180,7 +176,7 @@ class Provenance:
             raise InvalidArgument(message)
         text = self.account(record, places, len(self.calls))
         lanes = self.lanes(self._ancestors([key, *record.results]))
-        picture = partial(marble_svg, lanes, title=f"Why {record.told.text}")
+        picture = partial(marble_svg, lanes, title=f"Why {self.text(record)}", time_text=self.calendar.text)
         return HtmlText(text, lambda: drawing(picture())._repr_html_() + panel(element("pre", text)))
 
     def account(self, record: Made, places: Iterable[str], until: int) -> str:
@@ -191,8 +187,8 @@ class Provenance:
             places: Where it was then.
             until: How many calls count.
         """
-        lines = [record.told.text, *self._branches(record, until), *(f"  is {place}" for place in places)]
-        became = [self.records[made].told.text for made in _known(record.results, until)]
+        lines = [self.text(record), *self._branches(record, until), *(f"  is {place}" for place in places)]
+        became = [self.text(self.records[made]) for made in _known(record.results, until)]
         if not became and not record.parts:
             became = ["nothing so far"]
         return "\n".join([*lines, *(f"  became: {text}" for text in became)])
@@ -231,8 +227,11 @@ class Provenance:
 
         def marble(key: Any) -> Marble:
             one = self.records[key]
-            _, label, start, end, _, _ = one.told
-            return Marble(label, start, end, tuple(dict.fromkeys(parts(key))), is_taken_back=one.is_taken_back)
+            told, calendar = one.told, self.calendar
+            label = label_of(calendar.shown_value(told.value)) if calendar.is_dated else told.label
+            return Marble(
+                label, told.start, told.end, tuple(dict.fromkeys(parts(key))), is_taken_back=one.is_taken_back
+            )
 
         ordered = sorted(on_lanes, key=lambda name: name not in inputs)
         return [Lane(name, list(map(marble, on_lanes[name])), is_result=name not in inputs) for name in ordered]
@@ -242,9 +241,15 @@ class Provenance:
         lines += [f"{indent}left {note}" for note in _known(record.left, until)]
         for slot, identity in record.parts:
             part = self.records[identity]
-            lines.append(f"{indent}{slot} = {part.told.text}")
+            lines.append(f"{indent}{slot} = {self.text(part)}")
             lines += self._branches(part, until, indent + "  ")
         return lines
+
+    def text(self, record: Made) -> str:
+        """Return an event in a line: its reactive, its value, and its time as it came."""
+        told = record.told
+        value = repr(self.calendar.shown_value(told.value)) if self.calendar.is_dated else told.text
+        return f"{told.name} {value} @ {self.calendar.text(told.start, told.end)}"
 
     def key_of(self, event: Event) -> Any:
         """Return the key of an event's record."""
@@ -263,10 +268,10 @@ def _known(notes: Notes, until: int) -> list[Any]:
 
 def _of_event(event: Event) -> tuple[Any, Told]:
     """Return the key of an event's record, and how it is shown."""
-    told = _told(event.reactive, event.value, event.start, event.end)
+    told = Told.of(event.reactive, event.value, event.start, event.end)
     if isinstance(event.value, Update | Delete):
-        return ((event.reactive, event.value.key), told.text), told
-    return (event.identity, told.text), told
+        return ((event.reactive, event.value.key), *told.what), told
+    return (event.identity, *told.what), told
 
 
 def _of_entry(entry: Entry, slot: Slot) -> tuple[Any, Told]:
@@ -274,10 +279,5 @@ def _of_entry(entry: Entry, slot: Slot) -> tuple[Any, Told]:
     value = entry.value
     if entry.row_key is not ABSENT:
         value = Delete(entry.row_key) if entry.deletes else Update(entry.row_key, value)
-    told = _told(slot.source, value, entry.start, entry.end)
-    return (origin(entry.identity), told.text), told
-
-
-def _told(name: str, value: object, start: Any, end: Any) -> Told:
-    text = f"{name} {value!r} @ {start}" + (f"..{end}" if start != end else "")
-    return Told(name, label_of(value), start, end, text, isinstance(value, Update | Delete))
+    told = Told.of(slot.source, value, entry.start, entry.end)
+    return (origin(entry.identity), *told.what), told

@@ -6,9 +6,12 @@ Invariant: what is noted of a call is complete when the call is done; a call tha
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import attrs
+
+from cartesius.data.event_tables import label_of
+from cartesius.data.events import Delete, Update
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +41,28 @@ class Call:
     event: Event | None = None
     time: Time | None = None
     ended: str = ""
+
+
+class Told(NamedTuple):
+    """How an event is shown: its reactive, its value, in a few words and in full, and its time, in time units."""
+
+    name: str
+    value: Any
+    label: str
+    text: str
+    start: Any
+    end: Any
+    is_change: bool
+
+    @classmethod
+    def of(cls, name: str, value: Any, start: Any, end: Any) -> Told:
+        """Return how an event with that value and time is shown."""
+        return cls(name, value, label_of(value), repr(value), start, end, isinstance(value, Update | Delete))
+
+    @property
+    def what(self) -> tuple[Any, ...]:
+        """What tells events of one identity apart."""
+        return self.name, self.text, self.start, self.end
 
 
 class Departures:

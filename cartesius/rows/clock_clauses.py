@@ -85,6 +85,15 @@ def has_passed(time: Time, *slots: Slot) -> bool:
     return bool(installed.join.floors.let_decide(installed, time, slots))
 
 
+def may_close(time: Time) -> bool:
+    """Whether no gate that windows have in common holds an event of a window that is closed, or freed, at ``time``.
+
+    Only in a clause of a restriction that opens windows.
+    """
+    installed, _ = of_clause("may_close")
+    return bool(installed.join.floors.let_close(installed, time))
+
+
 def wait_on(time: int) -> None:
     """Ask for the tick at ``time`` once more, if it has come before all floors that matter are past it.
 

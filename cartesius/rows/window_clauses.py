@@ -5,6 +5,7 @@ Source: SEMANTICS 3.1, 3.2, 3.4 and 3.10; Dindar et al., VLDB Journal 2013 (SECR
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from cartesius.data.entries import GONE
@@ -18,6 +19,8 @@ from cartesius.storage.conservation import Fate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cartesius.batching.deadlines import Deadline
+    from cartesius.correlations.installations import Installed
     from cartesius.data.entries import Entry
     from cartesius.data.events import Window
     from cartesius.language.families import Slot
@@ -79,14 +82,21 @@ def let_finish(window: Window) -> None:
     join = installed.join
     misses = join.batch.partial is not None
     others = [one for one in join.installed if one is not installed and (misses or not facts.settles(one))]
-    for _ in range(MOST_ROUNDS):
+    deadlines = join.world.deadlines
+    due: deque[Deadline[Installed]] = deque()
+    newest, known, rounds = -1, deadlines.number, 0
+    while rounds < MOST_ROUNDS:
         join.commit()  # what has come last may wait, too
-        copies = [(one, copy) for one in others for copy in one.keys_in((*key, window))]
-        due = join.world.deadlines.take(copies)
+        if deadlines.number > newest:  # somebody has asked: what is due first may be another
+            newest = deadlines.number
+            copies = [(one, copy) for one in others for copy in one.keys_in((*key, window))]
+            due = deque(deadlines.asked_by(copies))
         if not due:
             return
-        for time, _, _, one, copy in due:
-            join.commit()
+        time, _, number, one, copy = item = due.popleft()
+        if number > known:
+            known, rounds = newest, rounds + 1
+        if deadlines.take(item):
             one.ticking(copy, time + 1)
     message = (
         f"{installed.restriction!r}: expected restrictions inside that come to an end with their window but they have"

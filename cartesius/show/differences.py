@@ -75,7 +75,7 @@ def _reasons(giving: Replay, given: Given, other: Replay, step: int) -> tuple[st
     for pushed in giving.origins(given.key).values():
         key = other.pushed(pushed)
         became = other.whereabouts(key, step) or ["is nowhere: no slot takes it"]
-        found.append(f"{other.provenance.records[key].told.text} {', and '.join(became)}")
+        found.append(f"{other.provenance.text(other.provenance.records[key])} {', and '.join(became)}")
     if found and all(" is in the memory of " in one for one in found):
         found.append("all its parts are in memory: a condition, or a choice, did not take them together")
     return tuple(found)

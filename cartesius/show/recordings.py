@@ -32,7 +32,8 @@ class Recording:
         outputs: What it emits.
         options: With what it was made, as `Engine` takes it.
         names: The names of its reactives.
-        calls: What it was told, in order.
+        calls: What it was told, in order, at times in time units.
+        is_dated: Whether it was told them as datetimes.
     """
 
     title: str
@@ -41,6 +42,7 @@ class Recording:
     options: Mapping[str, Any]
     names: Mapping[Reactive, str]
     calls: tuple[Call, ...]
+    is_dated: bool
 
 
 def recording_of(engine: EngineCore, call: str, title: str = "") -> Recording:
@@ -78,4 +80,5 @@ def recording_of(engine: EngineCore, call: str, title: str = "") -> Recording:
         },
         names,
         tuple(provenance.calls),
+        bool(engine._world.calendar.is_dated),
     )

@@ -53,6 +53,8 @@ class Replay:
         }
         self.names = [program.names[output] for output in outputs[:n]]
         self.provenance: Provenance = self._engine._world.provenance
+        self.calendar = self.provenance.calendar
+        self.calendar.is_dated = recording.is_dated
         self.steps: list[Step] = []
         self.failure = ""
         self.stays: dict[Place, list[Stay]] = {}
@@ -94,11 +96,12 @@ class Replay:
             return []
         emitted: list[Event]
         if event is not None:
-            emitted = engine.push(engine.inputs[name], event.value, at=(event.start, event.end))
+            at = self.calendar.time(event.start), self.calendar.time(event.end)
+            emitted = engine.push(engine.inputs[name], event.value, at=at)
         elif call.kind == "end":
             emitted = engine.end(engine.inputs[name])
         else:
-            emitted = engine.advance(call.time) if call.kind == "advance" else engine.close()
+            emitted = engine.advance(self.calendar.time(call.time)) if call.kind == "advance" else engine.close()
         return emitted
 
     # -- what there is after a step ------------------------------------------------------------------------------------
@@ -120,11 +123,10 @@ class Replay:
         places = {name: place for place, name in enumerate(self.names)}
         given = [
             Given(places[event.reactive], self.provenance.key_of(self._engine._program.as_recorded(event)), event)
-            for event in emitted
+            for event in map(self.calendar.taken, emitted)
         ]
-        self.steps.append(
-            Step(number, call, tuple(given), tuple(late), tuple(dropped), world.clock, self._engine.next_deadline)
-        )
+        next_one = world.deadlines.next(world.clock)
+        self.steps.append(Step(number, call, tuple(given), tuple(late), tuple(dropped), world.clock, next_one))
 
     def _look_at_memories(self, number: int) -> None:
         for slot, left in self.provenance.departures.gone:
@@ -218,8 +220,6 @@ class Replay:
         """Iterate over the gates that did not let an event through in this step."""
         for slot in join.slots:
             gates = join.gates[slot.index]
-            if not gates:
-                continue
             hands = [slot.ledger.in_hand(gate) for gate in range(len(gates))]
             if not any(hands):
                 continue

@@ -139,7 +139,7 @@ class Answers:
         picture = drawn(shown.written, shown.changed, number)
         return {
             "step": number,
-            "call": call_text(step.call),
+            "call": call_text(step.call, main.calendar),
             "pushed": None if pushed is None else ids.of(pushed, shown.changed is None),
             "given": [{**ids.given(one, False), "kind": kinds.get(id(one), "")} for one in step.given[:MOST_ENTRIES]],
             "results": len(step.given),
@@ -154,8 +154,8 @@ class Answers:
                 for key, where, why in step.late
             ],
             "dropped": [{"slot": place.slot, "gate": place.gate} for place in step.dropped],
-            "clock": clock_text(step.clock),
-            "deadline": None if step.deadline is None else clock_text(step.deadline),
+            "clock": clock_text(step.clock, main.calendar),
+            "deadline": None if step.deadline is None else clock_text(step.deadline, main.calendar),
             "correlations": self._correlations(shown, number, ids),
             "svg": picture.svg,
             "marbles": [{**ids.of(key, is_written), "step": at} for is_written, key, at in picture.marbles],
@@ -243,7 +243,7 @@ class _Ids:
         """Return an event as its id and text."""
         replay = self._shown.written if is_written else self._shown.main
         number = replay.numbers.setdefault(key, len(replay.numbers))
-        text = shortened(replay.provenance.records[key].told.text)
+        text = shortened(replay.provenance.text(replay.provenance.records[key]))
         return {"id": f"{'w' if is_written else 'c'}{number}", "text": text}
 
     def given(self, given: Given, is_written: bool) -> Json:

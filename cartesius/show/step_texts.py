@@ -8,28 +8,29 @@ from cartesius.data.events import EARLIEST, LATEST
 from cartesius.errors import shortened
 
 if TYPE_CHECKING:
+    from cartesius.data.calendars import Calendar
     from cartesius.data.events import Time
     from cartesius.results.recorded_calls import Call
     from cartesius.show.replays import Replay
     from cartesius.show.show_steps import Place, Stay, Step
 
 
-def call_text(call: Call | None) -> str:
-    """Say what was done."""
+def call_text(call: Call | None, calendar: Calendar) -> str:
+    """Say what was done, and when, as times came."""
     if call is None:
         return "Nothing has come yet."
     if call.event is not None:
         event = call.event
-        time = f"{event.start}" if event.start == event.end else f"{event.start} to {event.end}"
+        time = calendar.text(event.start, event.end)
         return f"{event.reactive} {shortened(repr(event.value))} comes, at {time}."
     if call.kind == "advance":
-        return f"The clock is advanced to {call.time}."
+        return f"The clock is advanced to {calendar.text(call.time)}."
     return f"The input {call.ended} ends." if call.kind == "end" else "All inputs end."
 
 
-def clock_text(time: Time) -> str:
+def clock_text(time: Time, calendar: Calendar) -> str:
     """Show a time of the clock."""
-    return {EARLIEST: "not set", LATEST: "past everything"}.get(time) or str(time)
+    return {EARLIEST: "not set", LATEST: "past everything"}.get(time) or calendar.text(time)
 
 
 def place_name(place: Place) -> str:

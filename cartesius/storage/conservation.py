@@ -93,8 +93,9 @@ class Ledger:
 
     def unaccounted(self, present: int) -> int:
         """Return how many deliveries are nowhere: none, outside a call; ``present`` are in memory or at the door."""
-        in_hands = sum(map(self.in_hand, range(len(self.hands))))
-        return self.of(Fate.DELIVERED) - sum(map(self.of, FATES[1:])) - in_hands - present
+        counts, base = self.counts, self.base
+        gone = sum(counts[base + 1 : base + len(FATES)])  # what was replaced counts on both sides
+        return counts[base] - gone - sum([counts[hand] for hand in self.hands]) - present
 
     def text(self, fate: Fate | None, n: str = "1", *, gate: int = 0) -> str:
         """Return the text that counts ``n`` deliveries in a generated function; without a fate, in a gate's hand."""

@@ -58,7 +58,7 @@ class Tracker:
     Args:
         correlation: What `correlate` returned. Its slots are inputs; besides a sequence of all of them it may have one
             `key_by` to the left of all, `within`, `only`, `most_recently` of one event, and `momentarily`.
-        unit: What one unit of time means, as for `Engine`.
+        unit: What one unit of time means, as for `Engine`: times are ints, or datetimes.
 
     State: the registers of ``transducer``, for each key that has come.
 
@@ -78,7 +78,9 @@ class Tracker:
         if pattern is None:
             message = f"Tracker: expected what correlate returns but got {correlation!r}, an input"
             raise InvalidArgument(message)
-        self._join = Join(pattern, correlation.name, 0, World(unit))
+        world = World(unit)
+        self._join = Join(pattern, correlation.name, 0, world)
+        self._calendar = world.calendar
         self._join.drop()
         shape = track_shape_of(self._join)
         if isinstance(shape, str):
@@ -110,7 +112,8 @@ class Tracker:
             known = ", ".join(dict.fromkeys(slot.reactive.name for slot in self._join.slots))
             message = f"push: expected an input of this tracker but got {reactive!r}; the inputs are {known}"
             raise InvalidArgument(message)
-        start, end = checked_times(at, self._latest, EARLIEST)
+        units, dated = self._calendar.units(at, "push", has_ints=self._latest > self._number)
+        start, end = checked_times(units, self._latest, EARLIEST)
         value = checked_value(reactive, value)
         items: dict[Hashable, dict[int, Entry]] = {}
         for slot in slots:
@@ -121,7 +124,8 @@ class Tracker:
         given = self._take(items)
         self._latest = max(self._latest, end)
         self._number += 1
-        return given
+        self._calendar.is_dated = self._calendar.is_dated if dated is None else dated
+        return self._calendar.shown(given)
 
     def _entry(self, slot: Slot, value: Any, start: Time, end: Time) -> Entry:
         entry = Entry(value, start, end, (slot.source, self._number + 1))

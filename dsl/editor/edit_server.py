@@ -1,6 +1,7 @@
 """The page that edits a file of rules, served to this machine alone (`cartesius.pages`).
 
-What it asks is answered by `drafts`; besides, it loads the file, saves it, and compares it with what was changed here.
+What it asks is answered by `drafts`; besides, it loads the file, saves it, compares it with what was changed here, and
+with a history says what the draft would change.
 
 Source: issues 6 and 18.
 """
@@ -10,7 +11,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from cartesius.errors import InvalidArgument
 from cartesius.pages.local_pages import Page
+from dsl.editor.backtesting import backtest
 from dsl.editor.drafts import ANSWERS, FileChanged
 
 if TYPE_CHECKING:
@@ -19,11 +22,11 @@ if TYPE_CHECKING:
     from cartesius.pages.local_pages import Json
     from dsl.editor.drafts import File
 
-_SCRIPTS: Final = ("elements.js", "page.js", "rule_form.js", "situation.js", "changed_file.js")
+_SCRIPTS: Final = ("elements.js", "page.js", "rule_form.js", "situation.js", "changed_file.js", "backtest.js")
 
 
-def page_of(file: File) -> Page:
-    """Return the page that edits ``file``."""
+def page_of(file: File, data: Path | None = None) -> Page:
+    """Return the page that edits ``file``, and compares the draft with it over the history in ``data``."""
 
     def asked(question: str) -> Callable[[Json], Json]:
         return lambda draft: ANSWERS[question](draft, file.path.name)
@@ -36,6 +39,15 @@ def page_of(file: File) -> Page:
         version, base, text = (str(draft.get(name, "")) for name in ("version", "base", "text"))
         return file.compare(version, base, text)
 
-    own = {"load": lambda _: file.load(), "save": save, "compare": compare}
+    def load(_: Json) -> Json:
+        return {**file.load(), "hasHistory": data is not None}
+
+    def what_changes(draft: Json) -> Json:
+        if data is None:
+            message = "expected a history to compare over but there is none; start the editor with --data FOLDER"
+            raise InvalidArgument(message)
+        return backtest(str(file.load()["text"]), str(draft.get("text")), file.path.name, data)
+
+    own = {"load": load, "save": save, "compare": compare, "backtest": what_changes}
     answers = {**{question: asked(question) for question in ANSWERS}, **own}
     return Page(Path(__file__).parent, "the editor", answers, {FileChanged: 409}, _SCRIPTS)

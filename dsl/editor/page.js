@@ -86,6 +86,7 @@ async function load(again = false) {
   }
   Object.assign(state, { text: file.text, saved: file.text, version: file.version, open: null });
   by("file").textContent = file.file;
+  by("backtest").hidden = !file.hasHistory;
   if (!again) {
     const kept = JSON.parse(localStorage.getItem(`situation of ${file.file}`) || "{}");
     Object.assign(state, { rows: Array.isArray(Object.values(kept.rows || {})[0]) ? kept.rows : {}, now: kept.now || "", file: file.file });
@@ -122,6 +123,7 @@ function showState(said) {
   by("save").textContent = state.open || isTextTyped() ? "Apply and save" : "Save";
   by("undo").disabled = !state.past.length;
   by("redo").disabled = !state.future.length;
+  showAge();
 }
 
 function openText(open) {

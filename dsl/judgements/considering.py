@@ -29,14 +29,15 @@ from restrictions.gates.life_stages import ageing, collating
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dsl.judgements.accounts import Gathered
     from dsl.judgements.judges import Judge
     from dsl.judgements.passing import Passage, Passing
-    from dsl.meaning.evaluation import Evaluate
+    from dsl.meaning.evaluation import Evaluate, Row
     from dsl.meaning.verdicts import Verdict
     from dsl.terms.terms import Declaration, Term
 
 
-def presence(judge: Judge | Passing, only: tuple[Term, ...]) -> Presence:
+def presence(judge: Judge | Passing | Gathered, only: tuple[Term, ...]) -> Presence:
     """Return what the clock makes of the subject's rows, where ``only`` are the conditions on them and the clock."""
     subject = judge.sources[0]
     terms = (*conditions(judge.statements), *only)
@@ -74,7 +75,7 @@ def schedules(source: Declaration, predictions: Reactive) -> Reactive:
 class Considered:
     """A judgement of the subjects that are considered, in a tuple: None for one for which a condition is false."""
 
-    judge: Judge | Passing
+    judge: Judge | Passing | Gathered
     only: tuple[Term, ...]
     compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _only: tuple[Evaluate, ...] = attrs.field(init=False, eq=False, repr=False)
@@ -84,7 +85,7 @@ class Considered:
         slots = {source.name: number for number, source in enumerate(self.judge.sources)}
         object.__setattr__(self, "_only", tuple(self.compilation.condition(each, slots) for each in self.only))
 
-    def __call__(self, *rows: Mapping[str, Any] | None) -> tuple[Verdict | Passage | None] | None:
+    def __call__(self, *rows: Mapping[str, Any] | None) -> tuple[Verdict | Passage | tuple[Row, ...] | None] | None:
         """Judge one combination of rows, and of tables of relations, unless it is out of consideration."""
         here = situated(self.judge.sources, rows[: len(self.judge.sources)], time_of(rows[0]))
         answers = (holds(here) for holds in self._only)

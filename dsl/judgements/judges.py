@@ -27,28 +27,23 @@ from dsl.columns.simplifying import simplified
 from dsl.judgements.dependencies import Leaves
 from dsl.judgements.presence import comparable, situated, time_of
 from dsl.judgements.remembering import Judged, Memory
-from dsl.meaning import foreseen
-from dsl.meaning.evaluation import compiled
-from dsl.meaning.margins import margin, written_measure
+from dsl.judgements.requirement_checks import paired, required
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, called, links_raised
 from dsl.meaning.reevaluation import EVERYTHING, Guarded, Required, Run
 from dsl.meaning.shared_terms import Slots
-from dsl.meaning.verdicts import Reason, Verdict, folded
-from dsl.terms.dimensions import Measure
 from dsl.terms.related_rows import alone, pair_slots, slot_of
 from dsl.terms.related_rows import slots as slots_of
 from dsl.terms.statements import Against, Located, Requirement, Statement, conditions
-from dsl.terms.terms import Between, Comparison, Declaration, Observation, observations, operands, parts
-from dsl.terms.texts import label, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from dsl.judgements.related import Related
-    from dsl.meaning.evaluation import Evaluate, Row, Situation
-    from dsl.meaning.reevaluation import Check, Doubt
+    from dsl.meaning.evaluation import Row
+    from dsl.meaning.reevaluation import Check
+    from dsl.meaning.verdicts import Verdict
     from dsl.terms.links import Link
-    from dsl.terms.terms import Term
+    from dsl.terms.terms import Declaration
 
 
 @attrs.define
@@ -207,11 +202,11 @@ class _Compiler:
         if isinstance(statement, Against):
             for requirement in alone(statement):
                 slot = self.slots[slot_of(statement, requirement)]
-                yield self.required(self.leaves.mask_of(slot), _paired(slot, place), called(requirement))
+                yield self.required(self.leaves.mask_of(slot), paired(slot, place), called(requirement))
             return
         mask = self.leaves.mask(statement.condition)
         if isinstance(statement, Requirement):
-            yield self.required(mask, _required(statement, self.slots, place, self.compilation), called(statement))
+            yield self.required(mask, required(statement, self.slots, place, self.compilation), called(statement))
             return
         number, first = self.guards, self.requirements
         self.guards += 1
@@ -228,64 +223,3 @@ class _Compiler:
     def required(self, mask: int, check: Check, shown: str) -> Required:
         self.requirements += 1
         return Required(self.requirements - 1, mask, mask, check, shown)
-
-
-def _required(
-    statement: Requirement, slots: Mapping[str, int], place: str | int | None, compilation: Compilation
-) -> Check:
-    condition = statement.condition
-    holds, own_doubt = compilation.condition(simplified(condition), slots), compilation.doubt(condition, slots)
-    shown = tuple((name, compilation.shown(value), symbol) for name, value, symbol in _shown(condition, slots))
-    name, written, because, distance = statement.name, text(condition), statement.because, margin(condition, slots)
-    by_how_much = None if distance is None else compilation.shown(distance[0])
-
-    def check(situation: Situation, doubts: tuple[Doubt, ...]) -> Reason | None:
-        answer = holds(situation)
-        if answer:
-            return None
-        if answer is None:
-            doubts = (*doubts, own_doubt)
-        missing = _missing(situation, doubts)
-        values = tuple((each, evaluate(situation), symbol) for each, evaluate, symbol in shown)
-        by = None if by_how_much is None else by_how_much(situation)
-        limit = None if distance is None or by is None else (by, distance[1].symbol)
-        stale = tuple(name for name in missing if name in situation.stale)
-        severity, reference = statement.severity, statement.reference
-        return Reason(name, written, place, because, missing, values, severity, reference, limit, stale)
-
-    return check
-
-
-def _paired(slot: int, place: str | int | None) -> Check:
-    """Check a requirement about pairs, of which it was found with which others it does not hold."""
-
-    def check(situation: Situation, doubts: tuple[Doubt, ...]) -> Reason | None:
-        findings = (situation.rows[slot] or {})["findings"]
-        if not findings:
-            return None
-        missing = _missing(situation, doubts)
-        return folded(findings, missing, tuple(name for name in missing if name in situation.stale), place)
-
-    return check
-
-
-def _missing(situation: Situation, doubts: tuple[Doubt, ...]) -> tuple[str, ...]:
-    names = (name for doubt in doubts for name in doubt(situation))
-    return tuple(dict.fromkeys(situation.raised.get(name, name) for name in names))
-
-
-def _shown(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, Evaluate, str], ...]:
-    """What a reason shows: every observation in its unit, then what is compared, in the unit written in the rule."""
-    shown = {label(each): (compiled(each, slots), _symbol(each)) for each in observations(condition)}
-    shown.update(foreseen.shown(condition, slots))
-    for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
-        first, second, *_ = operands(comparison)
-        measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
-        for side in operands(comparison):
-            if not isinstance(side, Observation):
-                shown[text(side)] = (compiled(side, slots, measure), measure.symbol if measure else "")
-    return tuple((name, evaluate, symbol) for name, (evaluate, symbol) in shown.items())
-
-
-def _symbol(term: Term) -> str:
-    return term.kind.symbol if isinstance(term.kind, Measure) else ""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.expressions.expressions import Expression
+    from dsl.judgements.accounts import Gathered
     from dsl.judgements.judges import Judge
     from dsl.meaning.evaluation import Evaluate
     from dsl.tables.relation_tables import Table
@@ -69,7 +70,7 @@ def rows(source: Declaration) -> Reactive:
 
 def table(
     name: str,
-    judge: Judge | Passing,
+    judge: Judge | Passing | Gathered,
     links: Sequence[Link],
     only: Term | None = None,
     relations: Relations | None = None,
@@ -101,7 +102,7 @@ def table(
     return _results(name, slots, where, judge, _type(judge))
 
 
-def _type(judge: Judge | Passing) -> type:
+def _type(judge: Judge | Passing | Gathered) -> type:
     return Passage if isinstance(judge, Passing) else Verdict
 
 
@@ -109,7 +110,7 @@ def _results(
     name: str,
     slots: Mapping[str, Reactive],
     where: Expression | None,
-    result: Judge | Passing | Considered,
+    result: Judge | Passing | Gathered | Considered,
     type_: type | None,
 ) -> Reactive:
     subject, *others = slots

@@ -143,7 +143,8 @@ def main(*, rows: int, batches: int, keys: int, pairs: int, picture: Path | None
     if picture is not None and not os.access(picture.absolute().parent, os.W_OK):
         message = f"cannot write to {picture.absolute().parent}; choose another --picture"
         raise click.ClickException(message)
-    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    spark = builder.config("spark.python.daemon.module", "spark_bridge.daemon").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     source = drawn(rows * batches, keys)
     with tempfile.TemporaryDirectory() as name:

@@ -1,6 +1,7 @@
 """The command: ``python -m examples.port`` judges the ships of New York harbour, on Spark or in this process.
 
-With ``--nmea FILE`` it judges those of Rotterdam instead, from raw AIS messages.
+``python -m examples.port board`` shows them on a page while they are judged. With ``--nmea FILE`` it judges those of
+Rotterdam instead, from raw AIS messages. The module is over 300 lines because the options are told in full.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from examples.port.bootstrap import NoBroker, check_broker
 from examples.port.cells import moment
 from examples.port.clearances import chosen, clearances_at_berth
 from examples.port.dead_letters import write_dead_letters
+from examples.port.history import history, year
 from examples.port.inputs import DAY, WIND_DAY, read_day
+from examples.port.office.alerts_command import alerts
+from examples.port.office.command import board
 from examples.port.on_nmea import run_on_nmea, show_nmea
 from examples.port.outside import PlainConsole
 from examples.port.picture import draw
@@ -54,7 +58,7 @@ _WRITTEN: Final = ("verdicts.parquet", "dead_letters.csv", "clearance.png", "win
 """What a run leaves; with ``--nmea`` the first two."""
 
 
-@click.command(context_settings={"show_default": True, "max_content_width": 110})
+@click.group(invoke_without_command=True, context_settings={"show_default": True, "max_content_width": 110})
 @click.option("--in-process", is_flag=True, help="Run in this process, without Spark. The verdicts are the same.")
 @click.option(
     "--pack",
@@ -108,6 +112,12 @@ _WRITTEN: Final = ("verdicts.parquet", "dead_letters.csv", "clearance.png", "win
     show_default="fetched from Maven Central",
     help="The jars of Spark's Kafka connector, for --kafka. Spark 4.3 has none yet: see `make run-kafka`.",
 )
+@click.option(
+    "--store",
+    metavar="FILE|URL",
+    show_default="none",
+    help="Write the verdict changes into a store as well, each once: `board --feed none --store …` shows it meanwhile.",
+)
 @click.option("--rows", type=click.IntRange(0), default=24, help="How many ships to print.")
 @click.option("--verbose", is_flag=True, help="Print a line per micro-batch on Spark: rows, state, watermark, time.")
 @click.option("--no-color", is_flag=True, help="Print without colours; so does the environment variable NO_COLOR.")
@@ -139,6 +149,7 @@ def main(
     buckets: int,
     kafka: str | None,
     jars: Path | None,
+    store: str | None,
     rows: int,
     verbose: bool,
     no_color: bool,
@@ -153,6 +164,8 @@ def main(
     are there. Exit status: 0; 1 where the run failed, 2 where it was refused, 3 where a file was damaged and was judged
     as far as it is good: that is said at the top.
     """
+    if context.invoked_subcommand is not None:
+        return
     console = PlainConsole(no_color=no_color or None)
     _check_options(context)
     _check_kafka(kafka)
@@ -187,7 +200,7 @@ def main(
         if in_process:
             log, dead, spark = judged_here(day, rules, slice_minutes, told)
         elif kafka is None:
-            log, dead, spark = judged_on_spark(day, rules, out, slice_minutes, buckets, told)
+            log, dead, spark = judged_on_spark(day, rules, out, slice_minutes, buckets, told, store)
         else:
             log, dead, spark = judged_on_kafka(day, rules, out, buckets, kafka, jars, told)
         done(slices - 1)
@@ -205,6 +218,12 @@ def main(
         for note in said:
             console.print(note, style="dim")
     end(day.damaged)
+
+
+main.add_command(alerts)
+main.add_command(board)
+main.add_command(history)
+main.add_command(year)
 
 
 def _draw_clearances(day: Day, log: ChangeLog, said: Sequence[str], folder: Path) -> None:
@@ -252,8 +271,10 @@ def _check_options(context: click.Context) -> None:
     """Refuse options that would be ignored beside the others."""
     given = [name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
     useless = {"jars": "with --kafka"} if "kafka" not in given else {"slice_minutes": "without --kafka"}
+    if "kafka" in given:
+        useless["store"] = "without --kafka: `board --kafka` reads the topics"
     if "in_process" in given:
-        useless |= dict.fromkeys(["buckets", "kafka", "jars", "verbose"], "without --in-process")
+        useless |= dict.fromkeys(["buckets", "kafka", "jars", "store", "verbose"], "without --in-process")
     if "nmea" in given:
         useless |= {name: "without --nmea" for name in given if name not in {"nmea", "out", "on", "rows", "no_color"}}
     else:

@@ -73,11 +73,18 @@ def deep_calls(day: Day) -> tuple[int, list[Call]]:
             now = max(now, each.time)
     deep = [ship for ship in ships.values() if (ship["draught"] or 0.0) >= DEEP_M]
     deep.sort(key=lambda ship: (-ship["draught"], ship["mmsi"]))
-    found = [_call(ship, berths, now) for ship in deep]
+    found = [call_of(ship, berths, now) for ship in deep]
     return now, [call for call in found if call is not None]
 
 
-def _call(ship: Values, berths: Mapping[str, Values], now: int) -> Call | None:
+def call_of(ship: Values, berths: Mapping[str, Values], now: int) -> Call | None:
+    """Return what a ship is about to do; None: nothing, or it is not known.
+
+    Args:
+        ship: Her last report.
+        berths: The berths, by id.
+        now: The time, in microseconds since the epoch.
+    """
     direction, berth = ship["direction"], berths.get(ship["destination"])
     if direction == "moored":
         return _made(ship, berth, "outbound", now, "lies there")

@@ -79,25 +79,34 @@ def chosen(clearances: Sequence[Clearance], changing: Collection[int], count: in
     return [each for each in clearances if each in found]
 
 
-def _clearance(day: Day, ship: Values, berth: Values, since: int) -> Clearance:
+def clearance_points(day: Day, berth: Values, draught: float) -> list[tuple[int, float]]:
+    """Return the clearance over the day of a draught at a berth: (microseconds since the epoch, metres), in order.
+
+    Args:
+        day: The predictions of the tide, of which those of the gauge nearest to the berth count.
+        berth: The berth; without a position or a depth there are none.
+        draught: In metres.
+    """
     position, depth = berth["position"], berth["depth"]
+    if position is None or depth is None:
+        return []
     gauge = min(day.gauges, key=lambda id_: (distance_km(position, day.gauges[id_]), id_))
-    heights = [
-        (each.time or day.start, each.values["height"])
+    return [
+        (each.time or day.start, depth + each.values["height"] - draught)
         for each in day.readings
         if each.source == "tide" and each.values["sensor"] == gauge and each.values["height"] is not None
     ]
-    first = max((time for time, _ in heights if time <= since), default=since)
+
+
+def _clearance(day: Day, ship: Values, berth: Values, since: int) -> Clearance:
+    points = clearance_points(day, berth, ship["draught"])
+    first = max((time for time, _ in points if time <= since), default=since)
     return Clearance(
         ship["mmsi"],
         ship["name"],
         ship["draught"],
         berth["id"],
-        depth or 0.0,
+        berth["depth"] or 0.0,
         TANKER_LIMIT_M if ship["vessel_type"] == "tanker" else LIMIT_M,
-        tuple(
-            (max(time, since), depth + height - ship["draught"])
-            for time, height in heights
-            if time >= first and depth is not None
-        ),
+        tuple((max(time, since), metres) for time, metres in points if time >= first),
     )

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from dsl.comparison import status_marks
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-COLOURS: Final = {"allowed": "#0072b2", "restricted": "#d55e00", "unknown": "#999999"}
+COLOURS: Final = status_marks.COLOURS
 """What a verdict is painted in: blue, vermilion, grey."""
-SIGNS: Final = {"allowed": "✓", "restricted": "✗", "unknown": "?"}
+SIGNS: Final = status_marks.SIGNS
 """What stands before the word of a verdict."""
 
 

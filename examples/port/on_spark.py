@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import attrs
 from pyspark.errors import PySparkRuntimeError
@@ -34,7 +34,7 @@ from spark_bridge.progress import ProgressLines
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, Row
 
     from dsl import RulePack
     from examples.port.inputs import Day
@@ -45,6 +45,18 @@ _ONE_DAY: Final = timedelta(days=1)
 
 class NoSpark(Exception):
     """Spark does not start, most likely for want of a Java. The message says what to do."""
+
+
+class Office(Protocol):
+    """Gets what each micro-batch gives, once more if it comes again, and is told when all are done."""
+
+    def write(self, rows: Iterable[Row], number: int) -> None:
+        """Take the results of a micro-batch: time, change, key, status, because, pack."""
+        ...
+
+    def finish(self) -> None:
+        """Take note that no micro-batch comes any more."""
+        ...
 
 
 @attrs.frozen
@@ -162,6 +174,7 @@ def run_on_spark(
     buckets: int = 6,
     progress: Callable[[int], None] = lambda _: None,
     tell: Callable[[str], object] = lambda _: None,
+    office: Office | None = None,
 ) -> SparkRun:
     """Judge the ships of ``day`` by ``pack``.
 
@@ -173,17 +186,24 @@ def run_on_spark(
         buckets: The number of engines, over which ships are spread.
         progress: Called with the number of each slice when it is done.
         tell: Gets a line per micro-batch.
+        office: Where the verdict changes are written as well, for the board.
     """
     log = ChangeLog(day)
     letters: list[tuple[str, int | None, str, str]] = []
     last = number_of_slices(slice_minutes) - 1
 
     def take(results: DataFrame, number: int) -> None:
-        wanted = results.select(f.unix_micros("end"), "change", "key", "status", "because.name", "because.missing")
-        for end, change, mmsi, status, names, missing in wanted.collect():
+        rows = results.select(
+            f.unix_micros("end").alias("time"), "change", "key", "status", "because", "pack"
+        ).collect()
+        for row in rows:
+            change, mmsi = row["change"], row["key"]
             assert change == "update", f"a ship's verdict is never deleted, but got {change} of {mmsi}"
-            failed = [name for name, lacks in zip(names, missing, strict=True) if not lacks]
-            log.add(end, mmsi, status, failed, (name for lacks in missing for name in lacks))
+            failed = [reason["name"] for reason in row["because"] if not reason["missing"]]
+            missing = [name for reason in row["because"] for name in reason["missing"]]
+            log.add(row["time"], mmsi, row["status"], failed, missing)
+        if office is not None:
+            office.write(rows, number)
         progress(min(number, last))
 
     def bury(dead: DataFrame, _: int) -> None:
@@ -208,6 +228,8 @@ def run_on_spark(
             on_error="dead_letter",
         ).start(results=take, dead=bury, checkpoint=f"{folder}/checkpoint", trigger={"availableNow": True})
         query.awaitTermination()
+        if office is not None:
+            office.finish()
     return SparkRun(log, merged(day, letters), tuple((source, why) for source, _, why, _ in letters))
 
 

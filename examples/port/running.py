@@ -13,6 +13,7 @@ from uuid import uuid4
 
 import attrs
 
+from cartesius.errors import CartesiusError
 from examples.port.in_process import run_in_process
 from examples.port.outside import PlainConsole
 
@@ -48,12 +49,20 @@ def judged_here(day: Day, rules: RulePack, slice_minutes: int, telling: Telling)
     return run_in_process(day, rules, slice_minutes=slice_minutes, progress=telling.done), list(day.dead), None
 
 
-def judged_on_spark(day: Day, rules: RulePack, out: Path, slice_minutes: int, buckets: int, telling: Telling) -> Judged:
-    """Judge the ships on Spark, which logs into ``out``; refuse if it does not start."""
+def judged_on_spark(
+    day: Day, rules: RulePack, out: Path, slice_minutes: int, buckets: int, telling: Telling, where: str | None = None
+) -> Judged:
+    """Judge the ships on Spark, which logs into ``out``; refuse if it does not start.
+
+    With ``where``, a store, the verdict changes are written there as well, for the board.
+    """
+    from examples.port.office.spark_feed import SparkFeed  # noqa: PLC0415 - only where it is wanted
+    from examples.port.office.store import Store  # noqa: PLC0415 - likewise
     from examples.port.on_spark import NoSpark, run_on_spark, spark_session  # noqa: PLC0415 - only where it is wanted
 
     started = perf_counter()
     try:
+        office = None if where is None else SparkFeed(Store(where), day, rules, slice_minutes)
         with spark_session(out / "spark.log") as spark:
             start = perf_counter() - started
             run = run_on_spark(
@@ -64,8 +73,9 @@ def judged_on_spark(day: Day, rules: RulePack, out: Path, slice_minutes: int, bu
                 buckets=buckets,
                 progress=telling.done,
                 tell=telling.batch,
+                office=office,
             )
-    except NoSpark as error:
+    except (NoSpark, CartesiusError) as error:
         refuse(error)
     return run.log, list(run.dead), start
 

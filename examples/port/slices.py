@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _TEXT, _WHOLE, _NUMBER, _PAIR = pa.string(), pa.int64(), pa.float64(), pa.list_(pa.float64())
 _SPARK_TYPES: Final = {_TEXT: "string", _WHOLE: "bigint", _NUMBER: "double", _PAIR: "array<double>"}
-_FIELDS: Final = {
+FIELDS: Final = {
     "berth": {"id": _TEXT, "depth": _NUMBER, "position": _PAIR},
     "tide": {"sensor": _TEXT, "height": _NUMBER, "highest": _NUMBER, "low_water": _NUMBER},
     "stream": {"station": _TEXT, "rate": _NUMBER, "direction": _NUMBER, "next_direction": _NUMBER},
@@ -31,6 +31,7 @@ _FIELDS: Final = {
         "speed": _NUMBER, "course": _NUMBER, "position": _PAIR, "destination": _TEXT, "direction": _TEXT,
     },
 }  # fmt: skip
+"""The columns of each source."""
 TIME: Final = "at"
 """The column of the event time."""
 PLACE: Final = "place"
@@ -54,6 +55,15 @@ def slice_of(day: Day, reading: Reading, minutes: int) -> int:
     return passed // (minutes * 60_000_000) if 0 <= passed < _DAY_MINUTES * 60_000_000 else 0
 
 
+def fields_of(source: str) -> tuple[str, ...]:
+    """Return the names of a source's fields.
+
+    >>> fields_of("tide")
+    ('sensor', 'height', 'highest', 'low_water')
+    """
+    return tuple(FIELDS[source])
+
+
 def spark_schema(source: str) -> str:
     """Return the columns of a source's files, as Spark writes them.
 
@@ -61,7 +71,7 @@ def spark_schema(source: str) -> str:
     '`sensor` string, `height` double, `highest` double, `low_water` double, `at` timestamp, `place` bigint'
     """
     fields = {
-        **{name: _SPARK_TYPES[kind] for name, kind in _FIELDS[source].items()},
+        **{name: _SPARK_TYPES[kind] for name, kind in FIELDS[source].items()},
         TIME: "timestamp",
         PLACE: "bigint",
     }
@@ -89,6 +99,6 @@ def write_slices(day: Day, source: str, minutes: int, folder: Path) -> None:
 
 
 def _table(source: str, readings: Iterable[tuple[int, Reading]]) -> pa.Table:
-    schema = pa.schema([*_FIELDS[source].items(), (TIME, pa.timestamp("us", tz="UTC")), (PLACE, _WHOLE)])
+    schema = pa.schema([*FIELDS[source].items(), (TIME, pa.timestamp("us", tz="UTC")), (PLACE, _WHOLE)])
     rows = [{**reading.values, TIME: reading.time, PLACE: place} for place, reading in readings]
     return pa.Table.from_pylist(rows, schema=schema)

@@ -6,7 +6,7 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 15; Dindar et al., VLDB Journal 2
 from __future__ import annotations
 
 import math
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from cartesius import Window
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cartesius import Duration
     from cartesius.data.entries import Entry
     from cartesius.data.queues import Queue
+    from cartesius.language.families import Instant
     from cartesius.plan.nodes import Node
 
 
@@ -108,7 +109,8 @@ class sliding(_sliding):
     Args:
         size: Time units or a `timedelta`, > 0.
         period: Time units or a `timedelta`, > 0.
-        t0: The start of the first window: there is none before; None: there are windows at all times.
+        t0: The start of the first window, in time units or as a `datetime` with a zone: there is none before; None:
+            there are windows at all times.
         lateness: As for `tumbling`, and so are offset, report, content, tick and on_leave.
 
     State: as `tumbling`. Relies on no order. Does not commute: what is to its right has a copy a window.
@@ -126,7 +128,7 @@ class sliding(_sliding):
     size: Duration
     period: Duration
     offset: Duration = 0
-    t0: int | None = None
+    t0: Instant | None = None
 
     def validate(self) -> None:
         """Check size and period."""
@@ -158,8 +160,8 @@ class fixed(windowing):
     [('b', 'x')]
 
     Args:
-        start: In time units.
-        end: In time units, the first that is not in it.
+        start: In time units, or as a `datetime` with a zone.
+        end: Likewise, the first that is not in it.
         lateness: As for `tumbling`, and so are report, content, tick and on_leave.
 
     State: as `tumbling`. Relies on no order. Does not commute: what is to its right has a copy a window.
@@ -174,14 +176,20 @@ class fixed(windowing):
         SEMANTICS 3.2.
     """
 
-    start: int
-    end: int
+    start: Instant
+    end: Instant
 
     def validate(self) -> None:
         """Check the bounds."""
         super().validate()
         _check_time(self, "start", self.start)
         _check_time(self, "end", self.end)
+        if isinstance(self.start, datetime) != isinstance(self.end, datetime):
+            message = (
+                f"fixed: expected two times of one kind but got start={self.start!r}, end={self.end!r}; write both as"
+                " datetimes, or both as ints"
+            )
+            raise InvalidArgument(message)
         if self.start >= self.end:
             message = f"fixed: expected start < end but got start={self.start!r}, end={self.end!r}; swap them"
             raise InvalidArgument(message)
@@ -203,10 +211,12 @@ def _check_positive(restriction: windowing, argument: str, duration: Any) -> Non
 
 
 def _check_time(restriction: windowing, argument: str, time: Any) -> None:
+    if isinstance(time, datetime) and time.utcoffset() is not None:
+        return
     if isinstance(time, bool) or not isinstance(time, int):
         message = (
-            f"{type(restriction).__name__}: expected a time, an int of time units, but got {argument}={time!r}"
-            f" (type={type(time).__name__})"
+            f"{type(restriction).__name__}: expected a time, an int of time units or a datetime with a zone, but got"
+            f" {argument}={time!r} (type={type(time).__name__})"
         )
         if isinstance(time, timedelta):
             message += "; a timedelta is a duration"

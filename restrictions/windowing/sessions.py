@@ -97,7 +97,8 @@ class session(windowing):
 
     def closed_at(self, window: Window) -> Time:
         """Return the first clock at which nothing can come that is a gap after the last event."""
-        return window.end + 1
+        end: Time = window.end
+        return end + 1
 
     def _take(self, events: list[Entry]) -> None:
         for event in events:
@@ -186,7 +187,7 @@ class session(windowing):
 
 
 def _touch(one: Window, other: Window) -> bool:
-    return one.start <= other.end and other.start <= one.end
+    return bool(one.start <= other.end and other.start <= one.end)
 
 
 def _step(event: Entry) -> Any:

@@ -18,7 +18,7 @@ from cartesius.language import families
 from cartesius.language.clauses import slot_of
 from cartesius.language.restriction_base import slot_families
 from cartesius.plan.nodes import Assigned, Node
-from cartesius.rows.clock_clauses import ask_tick, clock, is_past, notify_at_time
+from cartesius.rows.clock_clauses import ask_tick, clock, is_past, may_close, notify_at_time
 from cartesius.rows.window_clauses import (
     catch_up,
     close_window,
@@ -189,8 +189,13 @@ class windowing(Restriction):
     def _freed_at(self, window: Window) -> Time:
         return self.closed_at(window) + self.lateness
 
+    def times_of(self, window: Window) -> tuple[Time, ...]:
+        """Return the deadlines when one is closed, and freed."""
+        return self.closed_at(window) - 1, self._freed_at(window) - 1
+
     def _is_over(self, window: Window) -> bool:
-        return is_past(self._freed_at(window) - 1)
+        time = self._freed_at(window) - 1
+        return is_past(time) and may_close(time)
 
     def _is_held(self, window: Window, contents: Mapping[Window, Queue]) -> bool:
         if window.end == LATEST or contents[window]:
@@ -245,7 +250,7 @@ class windowing(Restriction):
         for window in shown:
             self._release(window, now)
         for window in sorted(self.contents):
-            if self._freed_at(window) <= now:
+            if self._freed_at(window) <= now and may_close(self._freed_at(window) - 1):
                 if window in shown and may_others_wait():
                     notify_at_time(now - 1)  # what has come inside may wait there for what is due as well
                 else:
@@ -290,7 +295,7 @@ class windowing(Restriction):
         if not self.report.waits:
             return bool(self.contents[window])  # it was open, and is not any more
         time = self._report_time(window)
-        return time is not None and time <= now
+        return time is not None and time <= now and may_close(time - 1)
 
     def _release(self, window: Window, now: Time) -> None:
         """Deliver what is held, in the batches in which it came."""
@@ -321,6 +326,10 @@ class windowing(Restriction):
 
     def _free(self, window: Window) -> None:
         let_finish(window)
+        time = self._freed_at(window) - 1
+        if not may_close(time):  # what has been let go inside is held by a gate that windows have in common
+            notify_at_time(time)
+            return
         close_window(window, displaces=self.on_leave == "displace")
         if self.on_leave == "displace":
             self._show(window)

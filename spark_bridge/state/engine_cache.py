@@ -80,13 +80,14 @@ class EngineCache:
         self.limit = limit
         self.hits = 0
         self.misses = 0
+        self.size = 0  # of the blobs, in bytes
         self._kept: OrderedDict[tuple[str, int], Kept] = OrderedDict()
 
     def take(self, query: str, bucket: int, digest: str) -> Kept | None:
         """Return the engine whose state is that of the blob with this digest, and forget it; None if there is none."""
         if not query:
             return None
-        found = self._kept.pop((query, bucket), None)
+        found = self._forget((query, bucket))
         if found is None or found.digest != digest:
             self.misses += 1
             return None
@@ -97,15 +98,21 @@ class EngineCache:
         """Keep an engine, unless the query has none to keep it for (an empty name) or it has strands suspended."""
         if not query or not all(join.is_in_place for join in kept.engine._program.joins):
             return
+        self._forget((query, bucket))
         self._kept[query, bucket] = kept
-        self._kept.move_to_end((query, bucket))
+        self.size += kept.size
         while len(self._kept) > 1 and self.size > self.limit:
-            self._kept.popitem(last=False)
+            self._forget(next(iter(self._kept)))
 
-    @property
-    def size(self) -> int:
-        """How many bytes the blobs have."""
-        return sum(kept.size for kept in self._kept.values())
+    def clear(self) -> None:
+        """Forget all engines, as a worker does that ends."""
+        self._kept.clear()
+        self.size = 0
+
+    def _forget(self, place: tuple[str, int]) -> Kept | None:
+        found = self._kept.pop(place, None)
+        self.size -= 0 if found is None else found.size
+        return found
 
     def __len__(self) -> int:
         return len(self._kept)

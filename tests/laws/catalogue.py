@@ -126,6 +126,8 @@ class Sketch:
     """What the correlation makes, if its restrictions say so."""
     report: str = ""
     content: str = ""
+    engine: Engine[Any] | None = None
+    """That of the last line."""
 
     def begin(self, slots: Sequence[str]) -> None:
         """Begin a correlation."""
@@ -252,10 +254,10 @@ def program_of(focus: Sequence[str], seed: str, *, is_keyed: bool = False) -> Pr
         add_line(made, wanted, bound)
         while (wanted or made.chance(0.2)) and len(made.lines) < (1 if is_keyed else LINES):
             add_line(made, wanted, bound)
-        output = bound[f"x{len(made.lines) - 1}"]
-        there = set(Engine(output, **options).inputs.values())
     except (CartesiusError, Refused):
         return None
+    assert made.engine is not None  # there is a line, and no lateness is refused that is none of the lines'
+    (output,), there = made.engine.outputs, set(made.engine.inputs.values())
     used = tuple(one for one in inputs if one in there)
     if not used:
         return None

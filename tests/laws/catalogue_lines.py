@@ -61,7 +61,7 @@ def _run(sketch: Sketch, line: str, kind: str, bound: dict[str, Any]) -> None:
     name = f"x{len(sketch.lines)}"
     line = line.replace("@", name, 1)
     exec(line, bound)
-    Engine(bound[name])
+    sketch.engine = Engine(bound[name])
     sketch.add(line, kind, name)
 
 

@@ -200,7 +200,7 @@ class MicroBatches:
     def restart(self, plan: Plan) -> None:
         """Go on from the checkpoint, with another plan, in a new worker."""
         self.plan, self._call = plan, self._called_of(plan)
-        ENGINES._kept.clear()
+        ENGINES.clear()
 
     def run(self, rows: Sequence[Row]) -> None:
         """Run a micro-batch of these rows."""
@@ -254,7 +254,7 @@ class MicroBatches:
 
     def _call_group(self, number: int, chunks: list[tuple[int, bytes]]) -> None:
         if self._draw.random() < 0.3:
-            ENGINES._kept.clear()  # another worker
+            ENGINES.clear()  # another worker
         times = 2 if self._draw.random() < 0.1 else 1
         for _ in range(times):  # the first attempt failed after its work was done
             state = GroupState(self._states.get(number), self.watermark, self.plan.has_watermark)

@@ -36,7 +36,19 @@ from cartesius import (
 from cartesius.columns.results import events_of
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import admit
-from restrictions import aligning, as_table, in_event_time, key_by, most_recently, retracting, sliding, within, without
+from restrictions import (
+    aligning,
+    as_table,
+    in_event_time,
+    key_by,
+    most_recently,
+    retracting,
+    sliding,
+    take,
+    tumbling,
+    within,
+    without,
+)
 from restrictions.streams import group_join, interval_join
 from restrictions.windows import final, on_close, periodic
 
@@ -170,9 +182,14 @@ def _named(source: Reactive, name: str) -> Reactive:
     return correlate(left=source, yields=lambda left: left, name=name)
 
 
-def gates(name: str) -> st.SearchStrategy[Restriction]:
+def gates(name: str, kinds: Sequence[Callable[[str, int], Restriction]] = GATES) -> st.SearchStrategy[Restriction]:
     """Draw a gate of a slot."""
-    return st.builds(lambda make, time: make(name, time), st.sampled_from(GATES), st.integers(1, 12))
+    return st.builds(lambda make, time: make(name, time), st.sampled_from(kinds), st.integers(1, 12))
+
+
+def keeping_gates(name: str) -> st.SearchStrategy[Restriction]:
+    """Draw a gate that lets all through some time: what `debouncing` drops depends on when a window ends."""
+    return gates(name, GATES[1:])
 
 
 @st.composite
@@ -362,6 +379,62 @@ def test_once_the_clock_has_passed_all_and_nothing_waits_nothing_is_retained(
     retained = sum(engine.stats.slots["pairs", name][0] for name in NAMES)
     assert engine.stats.waiting or not retained
     assert engine.stats.waiting or engine.next_deadline is None
+
+
+@given(
+    st.lists(st.sampled_from(NAMES).flatmap(keeping_gates), min_size=1, max_size=3),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 4),
+    st.integers(0, 3),
+    pushes,
+    cuts,
+)
+def test_a_window_stays_while_a_gate_holds_an_event_of_it(
+    inside: list[Restriction], is_aligned: bool, counts: bool, place: int, late: int, trace: list[Push], cut: int
+) -> None:
+    """Windows that are freed give what those give that never are, and then keep nothing.
+
+    They may give more: what waits in a window comes at its end, in time for a gate that it would be too late for.
+    """
+    given_, trace = inputs(), sorted(trace, key=lambda push: push.end)
+    gates_ = [*inside, *([aligning(*NAMES)] if is_aligned else []), *([take(99, "left")] if counts else [])]
+
+    def windowed_pairs(lateness: int) -> Reactive:
+        return joined(given_, reduce(or_, [*gates_[:place], tumbling(4, lateness=lateness), *gates_[place:]]))
+
+    freed = windowed_pairs(late)
+    found = alike([freed], given_, trace, 0, cut)
+    expected, _ = run([windowed_pairs(10**6)], given_, trace, 0)
+    lost = Counter(values_of(expected, "pairs")) - Counter(values_of(found, "pairs"))
+    assert not lost
+    if not any(isinstance(gate, in_event_time) for gate in gates_):
+        assert Counter(values_of(found, "pairs")) == Counter(values_of(expected, "pairs"))
+    engine = Engine(freed, lateness=0)
+    for push in trace:
+        engine.push(given_[push.slot], push.value, at=push.end)
+    engine.close()
+    assert not sum(engine.stats.slots["pairs", name][0] for name in NAMES)
+
+
+def test_what_the_end_lets_go_may_be_held_once_more() -> None:
+    """As all has ended `in_event_time` waits for `aligning` no longer; then the one to its left has a deadline, too."""
+    left, right = inputs()
+    held = delaying("right", 1) | in_event_time(1) | aligning(*NAMES)
+    for tier in ("in_place", "reference", None):
+        engine = Engine(joined([left, right], held), lateness=0, tier=tier)
+        for source, value, time in ((left, 1, 0), (left, 2, 2), (right, 3, 4)):
+            engine.push(source, value, at=time)
+        assert [event.value for event in engine.close()] == [(1, 3)]
+
+
+def test_what_waits_in_a_window_goes_on_in_the_order_of_time_at_its_end() -> None:
+    """The first that is let go has its next deadline before the second is: none takes its place."""
+    left, right = inputs()
+    engine = Engine(joined([left, right], tumbling(4) | debouncing("right", 1) | delaying("right", 2)), lateness=0)
+    for source, value, time in ((left, 0, 0), (right, 1, 2), (right, 2, 3)):
+        engine.push(source, value, at=time)
+    assert [event.value for event in engine.close()] == [(0, 1), (0, 2)]
 
 
 @pytest.mark.parametrize("is_gate_left", [True, False])

@@ -619,9 +619,10 @@ class Harbour:
     tables: dict[str, dict[Any, Row]] = field(default_factory=lambda: {source: {} for source in SOURCES})
     links: dict[int, dict[str, Any]] = field(default_factory=dict)
     verdicts: dict[int, Verdict] = field(default_factory=dict)
+    written: Callable[[dict[str, Row]], list[Rule]] = rules
 
     def __post_init__(self) -> None:
-        self.pack = rules(self.berths)
+        self.pack = self.written(self.berths)
 
     def link(self, mmsi: int) -> None:
         ship = self.tables["vessel"][mmsi]
@@ -663,6 +664,7 @@ def verdict_changes(
     wind_day: str = WIND_DAY,
     ships: set[int] | None = None,
     until: float | None = None,
+    written: Callable[[dict[str, Row]], list[Rule]] = rules,
 ) -> pd.DataFrame:
     """Every verdict change of the day, sorted by time, ship and order of occurrence.
 
@@ -671,6 +673,7 @@ def verdict_changes(
         wind_day: The day of the wind file whose clock is shifted to the day judged.
         ships: The MMSIs of the ships to judge; all if None.
         until: Leave off before this many hours of the day have passed; the whole day if None.
+        written: The rules of the pack, from the berths; those of RULES.md by default.
     """
     shift = DAY - datetime.fromisoformat(wind_day).replace(tzinfo=UTC)
     tide, stream = data / "tide_predicted_6min.csv.gz", data / "current_predicted_6min.csv.gz"
@@ -694,7 +697,7 @@ def verdict_changes(
     events.sort(key=lambda event: (event.time, SOURCES.index(event.source)))  # stable: then the place in the file
 
     end = DAY + timedelta(hours=24 if until is None else until)
-    harbour = Harbour(berths, places(tide, GAUGES), places(stream))
+    harbour = Harbour(berths, places(tide, GAUGES), places(stream), written=written)
     changes = [
         change
         for event in events

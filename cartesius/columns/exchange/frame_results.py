@@ -16,7 +16,7 @@ from cartesius.analysis.lineage import Composed, value_of
 from cartesius.columns.batches.row_by_row import in_order, is_table
 from cartesius.columns.batches.running import Attempt, attempt, compiled_of
 from cartesius.columns.batches.slicing import between, stacked
-from cartesius.columns.results import as_table, table_of
+from cartesius.columns.results import as_table, table_of, with_windows
 from cartesius.columns.stages.rows import FAR
 from cartesius.columns.vectors.vectors import KIND, TUPLE, from_arrow
 from cartesius.errors import InvalidArgument
@@ -96,8 +96,9 @@ def _flat(table: pa.Table, output: Reactive, name: str, timeline: Timeline) -> p
     columns = {"change": _changes(table)}
     fields = [pa.field("change", columns["change"].type)]
     if "key" in table.column_names:
-        columns["key"] = table.column("key")
-        fields.append(table.schema.field("key"))
+        key = table.column("key"), table.schema.field("key")
+        columns["key"], key_field = (timeline.kind is not None and with_windows(*key, timeline.kind)) or key
+        fields.append(key_field)
     for bound in ("start", "end"):
         columns[bound] = _times(table, bound, timeline)
         fields.append(pa.field(bound, columns[bound].type))
@@ -107,7 +108,8 @@ def _flat(table: pa.Table, output: Reactive, name: str, timeline: Timeline) -> p
         inner = [values.type.field(place) for place in range(values.type.num_fields)]
         names = _names(output, field, [one.name for one in inner])
         inner, items = [one.with_name(each) for one, each in zip(inner, names, strict=True)], values.flatten()
-    for one, item in zip(inner, items, strict=True):
+    for each, column in zip(inner, items, strict=True):
+        item, one = (timeline.kind is not None and with_windows(column, each, timeline.kind)) or (column, each)
         if one.name in RESERVED:
             message = (
                 f"run_frames: expected results of {name!r} whose fields differ from the columns beside them"

@@ -156,8 +156,8 @@ def store_windows(
             copy.reported = frozenset(window for window in windows if window.end + delay <= clock)
         for window in windows:
             if delay is not None and window.end + delay > clock:
-                world.deadlines.add(window.end + delay - 1, installed, key)  # type: ignore[arg-type]  # it is finite
-            world.deadlines.add(window.end + spans.lateness - 1, installed, key)  # type: ignore[arg-type]  # likewise
+                world.deadlines.add(window.end + delay - 1, installed, key)
+            world.deadlines.add(window.end + spans.lateness - 1, installed, key)
 
 
 def _queues(spans: Spans, installed: Installed, held: Rows | None) -> dict[Window, list[Entry]]:

@@ -65,7 +65,7 @@ def test_they_give_what_the_library_gives(design, keeps, expected):
     for rows, wanted in zip(calls(), expected, strict=True):
         if not keeps:  # as in another worker
             spark_segments._KEPT.clear()
-            ENGINES._kept.clear()
+            ENGINES.clear()
         assert results(run(program, 0, parts, rows)) == wanted
 
 

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from cartesius import Engine, Event, Reactive, Update, correlate, run
+from cartesius import Engine, Event, Reactive, Update, Window, correlate, run, run_frames
 from cartesius.columns.results import events_of
 from cartesius.errors import InvalidArgument
-from restrictions import as_table, combine_latest, key_by, most_recently, tumbling, versioned, within, zip_
-from restrictions.tables import filter_table
+from cartesius.pictures import marble_diagram
+from cartesius.show.recordings import recording_of
+from cartesius.show.show_answers import Answers
+from cartesius.transducers import Tracker
+from restrictions import (
+    as_table,
+    cartesian,
+    combine_latest,
+    fixed,
+    in_sequence,
+    key_by,
+    most_recently,
+    sliding,
+    tumbling,
+    versioned,
+    within,
+    zip_,
+)
+from restrictions.tables import aggregate, count, filter_table
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -21,6 +39,11 @@ latest = combine_latest(left, right)
 
 def after(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
+
+
+def html_of(shown: Any) -> str:
+    html: str = shown._repr_html_()
+    return html
 
 
 @pytest.mark.parametrize("unit", [timedelta(microseconds=1), SECOND, timedelta(minutes=1)])
@@ -167,7 +190,13 @@ def test_why_knows_an_event_by_its_datetimes():
     engine = Engine(latest, trace=True)
     engine.push(left, "L", at=NOON)
     (event,) = engine.push(right, "R", at=after(1))
-    assert engine.why(event).startswith("combine_latest(left, right) ('L', 'R')")
+    assert engine.why(event).splitlines()[:2] == [
+        "combine_latest(left, right) ('L', 'R') @ 2024-05-01 12:00:00+00:00..2024-05-01 12:00:01+00:00",
+        "  left = left 'L' @ 2024-05-01 12:00:00+00:00",
+    ]
+    for said in (html_of(engine.why(event)), marble_diagram(engine), marble_diagram([event])):
+        assert "at 2024-05-01 12:00:00+00:00" in said
+        assert "1714564800" not in said
     assert engine.pushed[0].start == NOON
     assert "became: combine_latest" in engine.why(engine.pushed[0])
 
@@ -232,3 +261,120 @@ def test_a_batch_is_held_to_the_same_rules():
     engine.push_many({left: {"value": [1], "at": [3]}})
     with pytest.raises(InvalidArgument, match="ints, but got a column of datetimes"):
         engine.push_many({left: {"value": [1], "at": [NOON]}})
+
+
+def test_a_batch_shows_the_times_that_pushes_show_also_where_they_are_no_datetimes():
+    far = 2**62 // 10**6  # of seconds: in the year 146138514344
+    engine, other = Engine(latest, unit=SECOND), Engine(latest, unit=SECOND)
+    for one in (engine, other):
+        one.push(left, "L", at=after(0))
+        one._world.calendar.is_dated = False
+        one.push(left, "M", at=far)
+        one._world.calendar.is_dated = True
+    (event,) = other.push(right, 1, at=after(3))
+    table = engine.push_many({right: {"value": [1], "at": [after(3)]}})
+    assert event.end == far
+    assert table.column("end").to_pylist() == [far]
+
+
+def test_a_program_may_name_times_as_datetimes_whatever_the_unit():
+    trace = [(left, 0, -1), (left, 1, 0), (right, 2, 3), (right, 3, 9), (left, 4, 12), (right, 5, 31)]
+    for restriction, found in [
+        (fixed(NOON, after(30)), {(1, 2), (1, 3), (4, 2), (4, 3)}),
+        (sliding(10 * SECOND, 10 * SECOND, t0=NOON), {(1, 2), (1, 3)}),
+    ]:
+        within_it = cartesian(left, right, restrict=restriction)
+        for unit in (timedelta(microseconds=1), SECOND):
+            for tier in (None, "reference"):
+                given = run(within_it, [(r, v, after(t)) for r, v, t in trace], unit=unit, tier=tier)
+                assert {event.value for event in given} == found
+            engine = Engine(within_it, unit=unit)
+            batch = {
+                reactive: {
+                    "value": [v for r, v, _ in trace if r is reactive],
+                    "at": [after(t) for r, _, t in trace if r is reactive],
+                    "order": [place for place, (r, _, _) in enumerate(trace) if r is reactive],
+                }
+                for reactive in (left, right)
+            }
+            assert {event.value for event in events_of(engine.push_many(batch))} == found
+            Engine.restore(engine.snapshot(), within_it, unit=unit)
+    assert repr(fixed(NOON, after(30))).startswith("fixed(datetime(2024, 5, 1, 12, 0, tzinfo=timezone.utc)")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: fixed(NOON, 3), "expected two times of one kind"),
+        (
+            lambda: fixed(NOON.replace(tzinfo=None), NOON),
+            "an int of time units or a datetime with a zone, but got start=",
+        ),
+        (lambda: fixed(NOON, NOON), "expected start < end"),
+        (lambda: sliding(5, 5, t0=NOON.replace(tzinfo=None)), "a datetime with a zone, but got t0="),
+        (lambda: Engine(cartesian(left, right, restrict=fixed(NOON, after(0.5))), unit=SECOND), "whole time units"),
+        (lambda: Window(NOON, 3), "expected two times of one kind"),
+        (lambda: Window(NOON, NOON), "expected start < end"),
+    ],
+)
+def test_a_time_that_a_program_names_is_held_to_the_same_rules(make, message):
+    with pytest.raises(InvalidArgument, match=message):
+        make()
+
+
+def test_windows_in_results_and_keys_show_as_datetimes_in_pushes_queries_batches_and_frames():
+    totals = aggregate(left, count, by="k", restrict=tumbling(10 * SECOND, lateness=5 * SECOND))
+    minute = Window(NOON, after(10))
+    engine = Engine(totals, trace=True, unit=SECOND)
+    assert engine.push(left, {"k": "a"}, at=NOON)[0].value == Update(("a", minute), 1)
+    (event,) = engine.push(left, {"k": "a"}, at=after(3))
+    assert event.value == Update(("a", minute), 2)
+    assert engine.query(totals) == engine.query(totals, at=NOON) == {("a", minute): 2}
+    assert engine.lookup(totals, ("a", minute)) == 2
+    assert engine.lookup(totals, ("a", Window(after(10), after(20)))) is None
+    assert "12, 0, 10, tzinfo" in engine.why(event)
+    batch = {left: {"k": ["a", "a"], "at": [NOON, after(3)]}}
+    table = Engine(totals, unit=SECOND).push_many(batch)
+    assert events_of(table)[-1].value == Update(("a", minute), 2)
+    frame = pa.table({"k": ["a", "a"], "time": pa.array([NOON, after(3)], pa.timestamp("us"))})
+    found = run_frames(totals, {"left": frame}, at="time").to_pylist()[-1]
+    assert found["key"] == {"0": "a", "1": {"start": NOON.replace(tzinfo=None), "end": after(10).replace(tzinfo=None)}}
+
+
+@pytest.mark.parametrize("tier", [None, "reference"])
+def test_a_window_that_a_body_yields_shows_as_datetimes(tier):
+    @correlate(x=left, restrict=tumbling(10 * SECOND))
+    def tagged(x, *, window):
+        yield {"x": x, "window": window}
+
+    (event,) = Engine(tagged, tier=tier).push(left, 1, at=after(3))
+    (same,) = events_of(Engine(tagged, tier=tier).push_many({left: {"value": [1], "at": [after(3)]}}))
+    assert event.value["window"] == same.value["window"] == Window(NOON, after(10))
+
+
+def test_a_tracker_takes_and_shows_datetimes():
+    tracker = Tracker(
+        correlate(x=left, y=right, yields=lambda x, y: (x, y), restrict=in_sequence("x", "y", contiguity="strict"))
+    )
+    assert tracker.push(left, 1, at=NOON) == []
+    (event,) = tracker.push(right, 2, at=after(2))
+    assert (event.start, event.end) == (NOON, after(2))
+    with pytest.raises(InvalidArgument, match="datetimes, but got at=3"):
+        tracker.push(left, 1, at=3)
+
+
+def test_the_picture_of_a_running_program_has_datetimes_and_takes_events_without_times_as_well():
+    engine = Engine(latest, trace=True, lateness=SECOND)
+    engine.push(left, "K")
+    engine.push(left, "L", at=NOON)
+    engine.push(right, "R", at=after(1))
+    engine.push(right, "S", at=after(-9))
+    engine.advance(after(60))
+    answers = Answers([recording_of(engine, "test")], 0, "test")
+    step = answers.step({"run": 0, "step": 3})
+    assert step["call"] == f"right 'R' comes, at {after(1)}."
+    assert step["given"][0]["text"] == f"combine_latest(left, right) ('L', 'R') @ {NOON}..{after(1)}"
+    assert step["clock"] == str(NOON)
+    assert answers.step({"run": 0, "step": 4})["aside"][0]["why"] == f"its end {after(-9)} is before the clock {NOON}"
+    assert answers.step({"run": 0, "step": 5})["call"] == f"The clock is advanced to {after(60)}."
+    assert answers.open({"run": 0, "off": [0]})["counts"] is not None

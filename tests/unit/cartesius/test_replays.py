@@ -56,7 +56,7 @@ def test_a_replay_gives_what_a_plain_run_gives_and_has_what_it_has(name, calls):
 
 
 def texts(replay, step, *place):
-    return [replay.provenance.records[stay.key].told.text for stay in replay.present(Place(*place), step)]
+    return [replay.provenance.text(replay.provenance.records[stay.key]) for stay in replay.present(Place(*place), step)]
 
 
 def test_memories_and_queues_after_each_step():
@@ -166,7 +166,7 @@ def test_an_input_that_nobody_reads_any_more_is_a_step_in_which_nothing_happens(
     recording = recording_of(engine, "test")
     replay = Replay(recording, Rebuilding({}, frozenset({0}), [output]).outputs, 10)
     assert [[one.event.value for one in step.given] for step in replay.steps] == [[], [], [1], []]
-    assert replay.provenance.records[replay.pushed(1)].told.text == "b 'B' @ 1"
+    assert replay.provenance.text(replay.provenance.records[replay.pushed(1)]) == "b 'B' @ 1"
 
 
 def test_who_has_no_whole_record_is_refused():

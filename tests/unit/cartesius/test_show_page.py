@@ -9,8 +9,7 @@ import re
 import socket
 import sys
 import types
-from pathlib import Path
-from threading import Thread
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,17 +18,18 @@ from starlette.testclient import TestClient
 
 from cartesius import Engine, Reactive, correlate
 from cartesius.errors import InvalidArgument
-from cartesius.pages.local_pages import address_of, application, listening, server
+from cartesius.pages.local_pages import application
 from cartesius.show.program_files import ran, recordings_of
 from cartesius.show.recordings import recording_of
 from cartesius.show.showing import page_of
 from restrictions import cartesian
+from tests.browsers import CHECKS, served
 from tests.documents import DOCS, of_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-CHROMIUM = Path("/usr/bin/chromium")
 HOSTILE = "</pre><img src=x onerror=boom()><script>boom()</script>\u202e&lt;"
 OWN = f"""
 from cartesius import Engine, Reactive, correlate
@@ -115,61 +115,16 @@ def test_a_port_that_is_taken_is_said(engine):
 
 
 @pytest.fixture
-def serve() -> Iterator[object]:
-    """Serve the engines of a program; all servers are shut down, and their threads joined, in the end."""
-    running: list[tuple[uvicorn.Server, Thread, socket.socket]] = []
+def serve() -> Iterator[Callable[[Path], str]]:
+    """Serve the engines of a program, until the end of the test."""
+    with ExitStack() as stack:
 
-    def serve(path: Path) -> str:
-        recordings, chosen = recordings_of(*ran(str(path), []))
-        one, sockets = server(page_of(recordings, chosen, path.name), "secret"), listening(0)
-        thread = Thread(target=one.run, kwargs={"sockets": [sockets]})
-        thread.start()
-        running.append((one, thread, sockets))
-        return address_of(sockets, "secret")
+        def serve(path: Path) -> str:
+            recordings, chosen = recordings_of(*ran(str(path), []))
+            page = page_of(recordings, chosen, path.name)
+            return stack.enter_context(served(application(page, "secret"), "secret"))
 
-    yield serve
-    for one, thread, sockets in running:
-        one.should_exit = True
-        thread.join()
-        sockets.close()
-
-
-CHECKS = """() => {
-  const wrong = [];
-  const visible = (one) => one.offsetParent !== null || one.getClientRects().length > 0;
-  for (const one of document.querySelectorAll("button, input, select")) {
-    const labels = [...(one.labels || [])].map((label) => label.textContent.trim()).join("");
-    const said = one.textContent.trim() || one.getAttribute("aria-label") || labels;
-    if (visible(one) && !said) wrong.push(`no name: ${one.outerHTML}`);
-  }
-  for (const one of document.querySelectorAll("[aria-labelledby], [aria-describedby]"))
-    for (const id of (one.getAttribute("aria-labelledby") || one.getAttribute("aria-describedby")).split(" "))
-      if (!document.getElementById(id)) wrong.push(`no such label: ${id}`);
-  const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
-  if (new Set(ids).size !== ids.length) wrong.push("an id twice");
-  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
-  const light = (colour) => {
-    const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
-    const [r, g, b] = rgb(colour).map((part) => linear(part / 255));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = (one) => {
-    for (let now = one; now; now = now.parentElement) {
-      const colour = getComputedStyle(now).backgroundColor;
-      if (rgb(colour).length < 4 || rgb(colour)[3] > 0) return colour;
-    }
-    return "rgb(255, 255, 255)";
-  };
-  const texts = "p, li, h1, h2, h3, h4, button:not(:disabled), label, legend, pre, .tag";
-  for (const one of document.querySelectorAll(texts)) {
-    if (!visible(one) || !one.textContent.trim()) continue;
-    const [front, back] = [light(getComputedStyle(one).color), light(behind(one))];
-    const ratio = (Math.max(front, back) + 0.05) / (Math.min(front, back) + 0.05);
-    if (ratio < 4.5) wrong.push(`contrast ${ratio.toFixed(2)}: ${one.outerHTML.slice(0, 90)}`);
-  }
-  if (document.documentElement.scrollWidth > innerWidth) wrong.push("it is wider than the window");
-  return wrong;
-}"""
+        yield serve
 
 
 SCROLLED = """async (box) => {  // the name of a lane stays where it is seen
@@ -180,9 +135,8 @@ SCROLLED = """async (box) => {  // the name of a lane stays where it is seen
 }"""
 
 
-@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no browser at {CHROMIUM}; Debian's package is chromium")
-def test_in_the_browser_the_tutorial_and_a_program_of_ones_own_are_stepped_through(serve, tmp_path):
-    from playwright.sync_api import expect, sync_playwright
+def test_in_the_browser_the_tutorial_and_a_program_of_ones_own_are_stepped_through(browser, serve, tmp_path):
+    from playwright.sync_api import expect
 
     tutorial, own = tmp_path / "tutorial.py", tmp_path / "own.py"
     chapters = [block.code for block in of_language("python", DOCS / "tutorial" / "tutorial.md")]
@@ -190,91 +144,87 @@ def test_in_the_browser_the_tutorial_and_a_program_of_ones_own_are_stepped_throu
     own.write_text(OWN, encoding="utf-8")
     failures: list[str] = []
     asked: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        try:
-            page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
-            page.on("pageerror", lambda error: failures.append(str(error)))
-            page.on("console", lambda message: failures.append(message.text))
-            page.on("request", lambda request: asked.append(request.url))
+    page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    page.on("console", lambda message: failures.append(message.text))
+    page.on("request", lambda request: asked.append(request.url))
 
-            # A program of one's own, by keyboard: step by step, what came, what there is, and what was given of what.
-            home = serve(own)
-            page.goto(home)
-            summary, happened, places = page.locator("#summary"), page.locator("#step"), page.locator("#places")
-            expect(summary).to_have_text("Step 0 of 4: Nothing has come yet.")
-            page.keyboard.press("ArrowRight")
-            came = "Step 1 of 4: stock Record({'item': 'tea', 'shelf': 4}) comes, at 1. No result."
-            expect(summary).to_have_text(came)
-            expect(happened).to_contain_text("there is nothing in the memory of o to meet")
-            page.keyboard.press("ArrowRight")
-            expect(summary).to_contain_text("1 result. 1 event leaves.")
-            expect(happened).to_contain_text("goods <b> ('tea', 'Ann', 4) @ 1..2")
-            expect(happened).to_contain_text("o = order Record({'item': 'tea', 'by': 'Ann'}) @ 2")
-            page.keyboard.press("ArrowRight")
-            expect(happened).to_contain_text("was in the memory of s: displaced by most_recently('s')")
-            expect(places).to_contain_text("memory: empty")
-            page.keyboard.press("End")
-            expect(summary).to_contain_text("Step 4 of 4")
-            expect(page.locator("#number")).to_have_value("4")
-            page.keyboard.press("Home")
-            expect(summary).to_contain_text("Step 0 of 4")
-            page.keyboard.press("Space")
-            expect(page.locator("#play")).to_have_text("Pause")
-            page.keyboard.press("Space")
-            expect(page.locator("#play")).to_have_text("Play")
+    # A program of one's own, by keyboard: step by step, what came, what there is, and what was given of what.
+    home = serve(own)
+    page.goto(home)
+    summary, happened, places = page.locator("#summary"), page.locator("#step"), page.locator("#places")
+    expect(summary).to_have_text("Step 0 of 4: Nothing has come yet.")
+    page.keyboard.press("ArrowRight")
+    came = "Step 1 of 4: stock Record({'item': 'tea', 'shelf': 4}) comes, at 1. No result."
+    expect(summary).to_have_text(came)
+    expect(happened).to_contain_text("there is nothing in the memory of o to meet")
+    page.keyboard.press("ArrowRight")
+    expect(summary).to_contain_text("1 result. 1 event leaves.")
+    expect(happened).to_contain_text("goods <b> ('tea', 'Ann', 4) @ 1..2")
+    expect(happened).to_contain_text("o = order Record({'item': 'tea', 'by': 'Ann'}) @ 2")
+    page.keyboard.press("ArrowRight")
+    expect(happened).to_contain_text("was in the memory of s: displaced by most_recently('s')")
+    expect(places).to_contain_text("memory: empty")
+    page.keyboard.press("End")
+    expect(summary).to_contain_text("Step 4 of 4")
+    expect(page.locator("#number")).to_have_value("4")
+    page.keyboard.press("Home")
+    expect(summary).to_contain_text("Step 0 of 4")
+    page.keyboard.press("Space")
+    expect(page.locator("#play")).to_have_text("Pause")
+    page.keyboard.press("Space")
+    expect(page.locator("#play")).to_have_text("Play")
 
-            # A marble, by keyboard, says why.
-            page.keyboard.press("End")
-            marble = page.locator("#picture g.now").first
-            expect(marble).to_have_attribute("tabindex", "0")
-            marble.focus()
-            marble.press("Enter")
-            expect(page.locator("#why-text")).to_contain_text("is in the memory of o")
-            expect(page.locator("#why-heading")).to_be_focused()
+    # A marble, by keyboard, says why.
+    page.keyboard.press("End")
+    marble = page.locator("#picture g.now").first
+    expect(marble).to_have_attribute("tabindex", "0")
+    marble.focus()
+    marble.press("Enter")
+    expect(page.locator("#why-text")).to_contain_text("is in the memory of o")
+    expect(page.locator("#why-heading")).to_be_focused()
 
-            # What comes from outside is text: it is seen, and nothing of it runs.
-            expect(places).to_contain_text("<img src=x onerror=boom()>")
-            assert page.locator("img, main script").count() == 0
-            assert page.locator("h3", has_text="goods <b>").count() == 1
+    # What comes from outside is text: it is seen, and nothing of it runs.
+    expect(places).to_contain_text("<img src=x onerror=boom()>")
+    assert page.locator("img, main script").count() == 0
+    assert page.locator("h3", has_text="goods <b>").count() == 1
 
-            # Without a restriction, the difference is seen, and why it does not come as written.
-            page.get_by_label("affinely('o')").uncheck()
-            expect(page.locator("#counts")).to_have_text("1 result is new.")
-            difference = page.locator("#differences > li")
-            expect(difference).to_contain_text("goods <b> ('tea', 'Ann', 3) @ 2..3")
-            expect(difference).to_contain_text("order Record({'item': 'tea', 'by': 'Ann'}) @ 2 left o: used up")
-            difference.get_by_role("button", name="Step 3").click()
-            expect(happened).to_contain_text("goods <b> ('tea', 'Ann', 3) @ 2..3 new")
-            expect(page.locator("#picture")).to_contain_text("as written")
-            assert page.evaluate(CHECKS) == []
-            page.get_by_label("affinely('o')").check()
-            expect(page.locator("#difference-panel")).to_be_hidden()
+    # Without a restriction, the difference is seen, and why it does not come as written.
+    page.get_by_label("affinely('o')").uncheck()
+    expect(page.locator("#counts")).to_have_text("1 result is new.")
+    difference = page.locator("#differences > li")
+    expect(difference).to_contain_text("goods <b> ('tea', 'Ann', 3) @ 2..3")
+    expect(difference).to_contain_text("order Record({'item': 'tea', 'by': 'Ann'}) @ 2 left o: used up")
+    difference.get_by_role("button", name="Step 3").click()
+    expect(happened).to_contain_text("goods <b> ('tea', 'Ann', 3) @ 2..3 new")
+    expect(page.locator("#picture")).to_contain_text("as written")
+    assert page.evaluate(CHECKS) == []
+    page.get_by_label("affinely('o')").check()
+    expect(page.locator("#difference-panel")).to_be_hidden()
 
-            # On a phone, in the dark.
-            page.set_viewport_size({"width": 390, "height": 844})
-            page.emulate_media(color_scheme="dark")
-            page.get_by_label("most_recently('s')").uncheck()
-            expect(page.locator("#counts")).to_contain_text("No result differs.")
-            assert page.evaluate(CHECKS) == []
-            assert page.locator("#picture").evaluate(SCROLLED)
+    # On a phone, in the dark.
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
+    page.get_by_label("most_recently('s')").uncheck()
+    expect(page.locator("#counts")).to_contain_text("No result differs.")
+    assert page.evaluate(CHECKS) == []
+    assert page.locator("#picture").evaluate(SCROLLED)
 
-            # The tutorial: each of its engines can be chosen; the last is that of its tables.
-            page.goto(serve(tutorial))
-            expect(page.locator("#run option").nth(1)).to_be_attached()
-            page.locator("#run").select_option(label=page.locator("#run option", has_text="zip").first.inner_text())
-            expect(summary).to_have_text("Step 0 of 4: Nothing has come yet.")
-            page.locator("#happened").focus()
-            for step in (1, 2, 3):
-                page.keyboard.press("ArrowRight")
-                expect(summary).to_contain_text(f"Step {step} of 4")
-            expect(places).to_contain_text("held by aligning('tide', 'draught'): 1 event")
-            page.keyboard.press("ArrowRight")
-            expect(happened).to_contain_text("cartesian(tide, draught) ('t2', 'd2') @ 3..4")
-            page.get_by_label("aligning('tide', 'draught')").uncheck()
-            expect(page.locator("#counts")).to_contain_text("is new")
-            assert page.evaluate(CHECKS) == []
-            assert failures == []
-            assert all(url.startswith("http://127.0.0.1:") for url in asked)
-        finally:
-            browser.close()
+    # The tutorial: each of its engines can be chosen; the last is that of its tables.
+    page.goto(serve(tutorial))
+    expect(page.locator("#run option").nth(1)).to_be_attached()
+    page.locator("#run").select_option(label=page.locator("#run option", has_text="zip").first.inner_text())
+    expect(summary).to_have_text("Step 0 of 4: Nothing has come yet.")
+    page.locator("#happened").focus()
+    for step in (1, 2, 3):
+        page.keyboard.press("ArrowRight")
+        expect(summary).to_contain_text(f"Step {step} of 4")
+    expect(places).to_contain_text("held by aligning('tide', 'draught'): 1 event")
+    page.keyboard.press("ArrowRight")
+    expect(happened).to_contain_text("cartesian(tide, draught) ('t2', 'd2') @ 3..4")
+    page.get_by_label("aligning('tide', 'draught')").uncheck()
+    expect(page.locator("#counts")).to_contain_text("is new")
+    assert page.evaluate(CHECKS) == []
+    assert failures == []
+    assert all(url.startswith("http://127.0.0.1:") for url in asked)
+    page.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
@@ -13,10 +12,11 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from cartesius.pages import local_pages
-from cartesius.pages.local_pages import LARGEST, application, serve, server
+from cartesius.pages.local_pages import LARGEST, application, serve
 from dsl.editor import drafts
 from dsl.editor.drafts import File
 from dsl.editor.edit_server import page_of
+from tests.browsers import served
 from tests.unit.dsl.test_edit_texts import HARBOUR_RULES
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 TOKEN = {"X-Token": "secret"}
 SCRIPTS = sorted(path.name for path in Path(drafts.__file__).parent.glob("*.js"))
-CHROMIUM = Path("/usr/bin/chromium")
 
 
 @pytest.fixture
@@ -76,7 +75,7 @@ def test_another_host_name_is_not_answered(client: TestClient):
 @pytest.mark.parametrize("headers", [{}, {"X-Token": "guess"}, {"X-Token": ""}])
 def test_who_was_not_given_the_token_is_refused(client: TestClient, headers: dict[str, str], path: Path):
     before = path.read_text(encoding="utf-8")
-    for question in ("load", "read", "edit", "judge", "compare", "save"):
+    for question in ("load", "read", "edit", "judge", "compare", "backtest", "save"):
         assert client.post(f"/api/{question}", json={"text": ""}, headers=headers).status_code == 403
     assert path.read_text(encoding="utf-8") == before
 
@@ -86,7 +85,7 @@ def test_the_token_is_in_the_address_that_is_printed_and_new_each_time(
 ):
     given: list[str] = []
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
-    monkeypatch.setattr(local_pages, "application", lambda page, secret: given.append(secret))
+    monkeypatch.setattr(local_pages, "application", lambda page, secret, hosts: given.append(secret))
     for _ in range(2):
         serve(page_of(File(path)), 0, browse=False, said="Editing")
     assert len({*given}) == 2
@@ -199,29 +198,8 @@ def test_errors_are_answers_with_the_message(client: TestClient, path: Path):
 
 @pytest.fixture
 def address(path: Path) -> Iterator[str]:
-    """A server on a free port; it is shut down, and its thread joined, in the end."""
-    running = server(page_of(File(path)), "secret")
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = Thread(target=running.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/#secret"
-        finally:
-            running.should_exit = True
-            thread.join()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if not CHROMIUM.exists():
-        pytest.skip(f"there is no browser at {CHROMIUM}; Debian's package is chromium")
-    from playwright.sync_api import expect, sync_playwright
-
-    expect.set_options(timeout=30_000)  # a machine that has other work, too
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield found
-        found.close()
+    with served(application(page_of(File(path)), "secret"), "secret") as address:
+        yield address
 
 
 @pytest.fixture

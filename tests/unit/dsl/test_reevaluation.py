@@ -278,7 +278,7 @@ def fingerprint(verdict: Any) -> str:
 
 def forgetful(judge: Judge) -> Callable[[list[Any]], Any]:
     """The same judge without a memory: of plain mappings nothing is remembered."""
-    anew = Judge(judge.sources, judge.statements)
+    anew = Judge(judge.sources, judge.statements, version=judge.version)
     return lambda rows: anew(*(None if row is None else dict(row) for row in rows))
 
 

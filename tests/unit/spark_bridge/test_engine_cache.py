@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import random
 
 from pyspark import cloudpickle
 from pyspark.sql import types as t
 
+from cartesius import Engine, Reactive
 from cartesius.columns.bodies.forms import code_of
 from cartesius.expressions.expressions import Apply
 from cartesius.expressions.missing_values import _FORMS, Form, form_of
@@ -14,7 +16,7 @@ from dsl import RulePack, Source, require
 from dsl.units import metres
 from spark_bridge.running.buckets import Buckets
 from spark_bridge.state.bucket_states import BucketStates
-from spark_bridge.state.engine_cache import once_a_worker
+from spark_bridge.state.engine_cache import EngineCache, Kept, once_a_worker
 from spark_bridge.transport.arrivals import Input
 from spark_bridge.transport.emission import Layout
 
@@ -54,6 +56,18 @@ def test_queries_that_are_long_gone_are_forgotten():
     for number in range(8):
         once_a_worker(f"query {number}", object)
     assert once_a_worker("gone", object) is not first
+
+
+def test_the_size_is_that_of_the_blobs_whatever_is_put_taken_and_forgotten():
+    """It is counted, not added up anew for each engine that is kept."""
+    draw, cache, engine = random.Random(0), EngineCache(limit=300), Engine(Reactive("a"))
+    for n in range(200):
+        cache.put("query", draw.randrange(9), Kept(str(n % 3), engine, None, 0, draw.randrange(1, 150)))
+        cache.take("query", draw.randrange(9), str(draw.randrange(3)))
+        assert cache.size == sum(kept.size for kept in cache._kept.values())
+        assert cache.size <= 300
+    cache.clear()
+    assert (len(cache), cache.size) == (0, 0)
 
 
 def test_all_engines_of_a_pack_share_one_code_and_those_of_another_have_their_own():

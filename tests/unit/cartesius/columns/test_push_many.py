@@ -189,7 +189,7 @@ def test_an_error_leaves_the_rows_before_and_what_they_gave():
     assert events_of(emitted(caught.value)) == [*other.push(LEFT, 0), *other.push(LEFT, 1)]
     notes = "\n".join(caught.value.__notes__)
     assert "in push_many, at row 2 of 4 in the order of arrival; those before it stand" in notes
-    assert "while pushing 2 at 4..4 into 'left'" in notes
+    assert "while pushing 2 at 4 into 'left'" in notes
     assert engine.stats == other.stats
     assert values(engine.push_many({LEFT: {"value": [4]}})) == [(4, "z")]
 

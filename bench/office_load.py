@@ -1,0 +1,209 @@
+"""How soon changes are in the pages of many: ``python -m bench.office_load``, or ``make bench-office``.
+
+A store of many ships, a server of its own process that shows it, some pages in headless Chromium, and a feed that
+commits changes at an even rate. The feed notes when each was committed, a page when it had it; the clocks are those of
+one machine. Printed are the share of (change, page) pairs that took at most so long from the commit to the page, and
+the largest memory of the server. A change that a later one of the same ship overtakes before it is sent counts as seen
+when that is.
+
+The exit status is 1 where less than 95 % take at most 100 ms, or the server takes 200 MB or more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, Final
+
+from examples.port.inputs import DAY, read_day
+from examples.port.office.command import DATA
+from examples.port.office.records import Batch, Change, Failed, Seen
+from examples.port.office.store import Store
+from examples.port.programs import rule_pack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+SOON_MS: Final = 100.0
+WANTED: Final = 0.95
+MOST_MB: Final = 200.0
+PATIENCE_S: Final = 120.0
+FEED: Final = "load"
+CHROMIUM: Final = "/usr/bin/chromium"
+_FIRST: Final = 200_000_000
+_SEEN: Final = """
+window.seen = [];
+const parse = JSON.parse;
+JSON.parse = (text) => {
+  const made = parse(text);
+  if (made && made.heads_for !== undefined && made.draught >= 1000)
+    seen.push([made.mmsi, made.draught, performance.timeOrigin + performance.now()]);
+  return made;
+};
+"""
+"""Runs before the page's own scripts: notes what the page reads of a ship, and when. The draught of a report made here
+is 1,000 and the number of the change."""
+
+
+class Load:
+    """The feed: reports and verdicts of made-up ships, at an even rate; of each change, when it was committed."""
+
+    def __init__(self, where: str, ships: int, rate: float) -> None:
+        self._store, self._ships, self._rate = Store(where), ships, rate
+        day = read_day(DATA)
+        self._start = day.start
+        pack = rule_pack("port", day.berths, day.gauges, day.stations)
+        self._store.begin(FEED, pack, start=day.start, end=day.start + 24 * 3_600_000_000, speed=1.0)
+        self._rules = [name for name, _ in self._store.packs()[0].rules]
+        self.committed: list[float] = []
+        """Of each change, when it was committed, in milliseconds since the epoch."""
+        every = [self._made(number, number) for number in range(ships)]
+        berths = [
+            Seen("berth", each.values["id"], day.start, each.values) for each in day.readings if each.source == "berth"
+        ]
+        self._store.apply(Batch(FEED, 0, day.start, [c for c, _ in every], [*berths, *(seen for _, seen in every)]))
+
+    def _made(self, ship: int, number: int, draught: float = 10.0) -> tuple[Change, Seen]:
+        at, mmsi = self._start + number * 1_000, _FIRST + ship
+        rule = self._rules[number % len(self._rules)]
+        failed = (Failed(rule, "made up", "43 cm", "50 cm", "-7 cm"),) if number % 3 == 0 else ()
+        status = "restricted" if failed else "allowed"
+        row = {
+            "mmsi": mmsi, "name": f"SHIP {ship}", "vessel_type": "cargo", "hazard": None, "length": 200.0, "beam": 30.0,
+            "draught": draught, "speed": number % 20 / 2, "course": float(number % 360), "destination": "elsewhere",
+            "position": (40.5 + ship % 50 * 0.006, -74.25 + ship // 50 * 0.01), "direction": "outbound",
+        }  # fmt: skip
+        return Change(at, mmsi, str(row["name"]), status, failed), Seen("vessel", str(mmsi), at, row)
+
+    def wait(self, stop: Event) -> None:
+        """Say that the feed is at work, until ``stop`` is set: before, there is nothing to change."""
+        while not stop.wait(1.0):
+            self._store.apply(Batch(FEED, 0, self._start))
+
+    def run(self, seconds: float) -> None:
+        """Commit changes for so long."""
+        begun, number = time.monotonic(), 0
+        while number < seconds * self._rate:
+            time.sleep(max(0.0, begun + number / self._rate - time.monotonic()))
+            change, seen = self._made(number * 7 % self._ships, self._ships + number, 1000.0 + number)
+            self._store.apply(Batch(FEED, number + 1, seen.time, [change], [seen]))
+            self.committed.append(time.time() * 1000)
+            number += 1
+
+
+@contextmanager
+def board(where: str) -> Iterator[tuple[str, int]]:
+    """Start the server; yield its address and the id of its process."""
+    command = [sys.executable, "-m", "examples.port", "board", "--feed", "none", "--store", where, "--no-browser"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        address = re.search(r"http://\S+", said)
+        if address is None:
+            message = f"office_load: the board does not start: {said!r}"
+            raise RuntimeError(message)
+        yield address[0], process.pid
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def resident_mb(process: int) -> float:
+    """Return the memory of a process that is in RAM, in MB."""
+    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def delays(committed: Sequence[float], seen: Sequence[tuple[int, float, float]], ships: int) -> list[float]:
+    """Return after how many milliseconds each change was in a page; infinity for what was never there.
+
+    >>> delays([1.0, 2.0, 9.0], [(_FIRST, 1000.0, 4.0), (_FIRST, 1002.0, 12.0)], 1)
+    [3.0, 10.0, 3.0]
+
+    Args:
+        committed: When each change was committed, by its number.
+        seen: (ship, 1,000 and the number of the change, when it was in the page).
+        ships: How many ships there are.
+    """
+    found = [float("inf")] * len(committed)
+    there = {round(draught) - 1000: at for _, draught, at in seen}
+    last: dict[int, float] = {}
+    for number in range(len(committed) - 1, -1, -1):
+        ship = number * 7 % ships
+        last[ship] = there.get(number, last.get(ship, float("inf")))
+        found[number] = max(0.0, last[ship] - committed[number])
+    return found
+
+
+def measure(pages: int, ships: int, rate: float, seconds: float) -> tuple[list[float], float]:
+    """Return the delays of all (change, page) pairs, in milliseconds, and the largest memory of the server, in MB."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - others of this folder need no browser
+
+    with tempfile.TemporaryDirectory(prefix="office-load-") as folder:
+        where = f"{folder}/office.db"
+        load = Load(where, ships, rate)
+        with board(where) as (address, server), sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+            opened: list[Any] = []
+            ready, stop, largest = Event(), Event(), [0.0]
+            waiting = Thread(target=load.wait, args=(ready,))
+            waiting.start()
+            for _ in range(pages):
+                page = browser.new_context().new_page()
+                page.add_init_script(_SEEN)
+                page.goto(address)
+                page.locator("#mode", has_text="live").wait_for(timeout=PATIENCE_S * 1000)
+                opened.append(page)
+            ready.set()
+            waiting.join()
+
+            def watch() -> None:
+                while not stop.wait(0.5):
+                    largest[0] = max(largest[0], resident_mb(server))
+
+            threads = [Thread(target=watch), Thread(target=load.run, args=(seconds,))]
+            for thread in threads:
+                thread.start()
+            threads[1].join()
+            time.sleep(2.0)
+            stop.set()
+            threads[0].join()
+            found = [each for page in opened for each in delays(load.committed, page.evaluate("seen"), ships)]
+            browser.close()
+            return found, largest[0]
+
+
+def main() -> int:
+    """Run the command; return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m bench.office_load", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--pages", type=int, default=10)
+    parser.add_argument("--ships", type=int, default=2_000)
+    parser.add_argument("--rate", type=float, default=50.0, help="changes a second")
+    parser.add_argument("--seconds", type=float, default=600.0)
+    chosen = parser.parse_args()
+    found, largest = measure(chosen.pages, chosen.ships, chosen.rate, chosen.seconds)
+    soon = sum(each <= SOON_MS for each in found) / len(found)
+    found.sort()
+    print(
+        f"{chosen.pages} pages, {chosen.ships:,} ships, {chosen.rate:g} changes a second for {chosen.seconds:g} s,"
+        f" {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; day of {DAY}\n"
+        f"in the page within {SOON_MS:g} ms of the commit: {soon:.1%} (at least {WANTED:.0%} wanted)\n"
+        f"median {median(found):.0f} ms, 95 % {found[int(len(found) * 0.95)]:.0f} ms, longest {found[-1]:.0f} ms\n"
+        f"memory of the server: {largest:.0f} MB (less than {MOST_MB:g} MB wanted)"
+    )
+    return 0 if soon >= WANTED and largest < MOST_MB else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

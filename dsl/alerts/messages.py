@@ -1,0 +1,109 @@
+r"""Messages: an occasion as a line, a text and an object in JSON.
+
+Names come from transmitters, so no text here has a control character, and none is longer than `LONGEST`.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from cartesius.drawing.markup import visible
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from dsl.alerts.occasions import Occasion
+
+LONGEST: Final = 200
+"""Characters that any one text from outside may have."""
+MOST: Final = 20
+"""How many reasons a message names."""
+
+
+@attrs.frozen
+class Message:
+    """An alert for one target.
+
+    Args:
+        id: What tells it from others: 32 hex digits.
+        line: What it is about, in one line.
+        body: The same as an object in JSON.
+    """
+
+    id: str
+    line: str
+    body: str
+
+    @classmethod
+    def about(cls, occasion: Occasion, subscription: str, target: str) -> Message:
+        r"""Return what a target of a subscription is told; the same for the same, whenever it is asked.
+
+        >>> from datetime import UTC, datetime
+        >>> from dsl.alerts import Occasion
+        >>> noon = datetime(2020, 6, 30, 12, tzinfo=UTC)
+        >>> message = Message.about(Occasion(7, "EVA\r\nBcc: all", noon, "restricted", ("wind",)), "pilots", "office")
+        >>> print(message.line)
+        EVA\r\nBcc: all (7) is restricted since 2020-06-30 12:00 UTC: wind
+        """
+        what: dict[str, Any] = {
+            "subscription": subscription,
+            "subject": occasion.subject if isinstance(occasion.subject, int) else plain(occasion.subject),
+            "name": plain(occasion.name),
+            "time": stated(occasion.time),
+            "status": plain(occasion.status),
+            "foreseen": None if occasion.foreseen is None else stated(occasion.foreseen),
+            "failed": [plain(each) for each in occasion.failed[:MOST]],
+            "missing": [plain(each) for each in occasion.missing[:MOST]],
+            "why": [plain(each) for each in occasion.why[:MOST]],
+            "place": None if occasion.place is None else plain(occasion.place),
+            "pack": plain(occasion.pack),
+        }
+        # Margins are shown, no more; and what is foreseen is the same whenever the forecasts are looked at.
+        shown = dict.fromkeys(("why", "time") if occasion.foreseen else ("why",))
+        told_apart = json.dumps([target, {**what, **shown}], sort_keys=True)
+        id_ = sha256(told_apart.encode()).hexdigest()[:32]
+        return cls(id_, line_of(what), json.dumps({"id": id_, **what}))
+
+    @property
+    def text(self) -> str:
+        """The message for people, in a few lines."""
+        what = json.loads(self.body)
+        where = [] if what["place"] is None else [f"Place: {what['place']}"]
+        lacking = [f"Not known: {', '.join(what['missing'])}"] if what["missing"] else []
+        version = [f"Rules: version {what['pack']}"] if what["pack"] else []
+        asked = [f"You are told because of the subscription {what['subscription']!r}. Alert {self.id}"]
+        reasons = [f"- {each}" for each in what["why"]]
+        return "\n".join([self.line, "", *reasons, *lacking, *where, *version, *asked, ""])
+
+
+def line_of(what: dict[str, Any]) -> str:
+    """Return the line that tells what happened, from the object of a message."""
+    who = f"{what['name'] or 'unnamed'} ({what['subject']})"
+    when = _short(what["foreseen"] or what["time"])
+    verb = "is foreseen to become" if what["foreseen"] else "is"
+    since = f"at {when}" if what["foreseen"] else f"since {when}"
+    reasons = ", ".join(what["failed"] or what["missing"])
+    return f"{who} {verb} {what['status']} {since}" + (f": {reasons}" if reasons else "")
+
+
+def plain(text: str, longest: int = LONGEST) -> str:
+    r"""Return a text from outside as one that does nothing: in one line, without control characters, not too long.
+
+    >>> print(plain("EVA\x1b[2J\n"), len(plain("x" * 10_000)))
+    EVA\x1b[2J\n 200
+    """
+    shown = visible(text[: longest + 1]).replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+
+
+def stated(time: datetime) -> str:
+    """Return a time as messages state it, in ISO 8601."""
+    return time.isoformat()
+
+
+def _short(time: str) -> str:
+    return f"{time[:10]} {time[11:16]} UTC"

@@ -1,0 +1,179 @@
+"""The outbox: alerts that are still to be sent, and the ids of all that ever were, in a file of SQLite.
+
+What is noticed of a feed, and how far the feed has been read, are noted in one transaction: whoever is killed goes on
+from there, and queues nothing twice and misses nothing. An alert whose target has said yes keeps its id and loses its
+text.
+
+A subscription is told when its condition *begins* to hold of a subject: what it was told last of each is kept too.
+
+Invariant: an id is in it before the message is sent, and "sent" only after the target has said yes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from cartesius.errors import CartesiusError
+from dsl.alerts.messages import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from dsl.alerts.occasions import Occasion
+    from dsl.alerts.subscriptions import Subscription, Subscriptions
+
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS alerts (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, target TEXT NOT NULL, line TEXT, body TEXT,
+    attempts INTEGER NOT NULL DEFAULT 0, due REAL NOT NULL, sent REAL);
+CREATE INDEX IF NOT EXISTS waiting ON alerts (target, due) WHERE sent IS NULL;
+CREATE TABLE IF NOT EXISTS told (
+    subscription TEXT NOT NULL, subject TEXT NOT NULL, foreseen INTEGER NOT NULL, status TEXT NOT NULL,
+    PRIMARY KEY (subscription, subject, foreseen));
+CREATE TABLE IF NOT EXISTS feeds (feed TEXT PRIMARY KEY, position INTEGER NOT NULL);
+"""
+_BUSY_S: Final = 30.0
+
+
+class OutboxInUse(CartesiusError, RuntimeError):
+    """Another process sends what is in this outbox; two would send it twice."""
+
+
+@attrs.frozen
+class Waiting:
+    """A message that is due, and how often it was tried."""
+
+    message: Message
+    attempts: int
+
+
+class Outbox:
+    r"""A file of alerts, for one thread; each thread opens its own.
+
+    >>> from datetime import UTC, datetime
+    >>> from pathlib import Path
+    >>> from dsl.alerts import Occasion, Outbox, Subscriptions
+    >>> file = '[target.log]\nfile = "log.jsonl"\n[[subscription]]\nname = "all"\nto = ["log"]'
+    >>> wanted = Subscriptions.from_text(file, Path("alerts.toml"), {})
+    >>> windy = Occasion(7, "EVA", datetime(2020, 6, 30, 12, tzinfo=UTC), "restricted", ("wind",))
+    >>> outbox = Outbox(":memory:")
+    >>> outbox.notice(wanted, [windy], "replay", 1, now=0), outbox.notice(wanted, [windy], "replay", 2, now=5)
+    (1, 0)
+    >>> [outbox.position("replay"), len(outbox.due("log", now=0))]
+    [2, 1]
+
+    Args:
+        path: The file, made if it is not there.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = path
+        self._connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.executescript(_TABLES)
+
+    def close(self) -> None:
+        """Close it."""
+        self._connection.close()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let nobody else send from it meanwhile; a process that ends, however it does, lets go.
+
+        Raises:
+            OutboxInUse: Somebody does.
+        """
+        lock = sqlite3.connect(f"{self._path}.lock", timeout=0, isolation_level=None)
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            lock.close()
+            message = f"{self._path}: expected to be the only one who sends from it but another process does; end that"
+            raise OutboxInUse(message) from None
+        try:
+            yield
+        finally:
+            lock.close()
+
+    def position(self, feed: str) -> int:
+        """Return how far a feed has been read; 0 at first."""
+        found = self._connection.execute("SELECT position FROM feeds WHERE feed = ?", (feed,)).fetchone()
+        return 0 if found is None else int(found[0])
+
+    def notice(
+        self, subscriptions: Subscriptions, occasions: Iterable[Occasion], feed: str, position: int, *, now: float
+    ) -> int:
+        """Queue what is to be told of occasions, and note how far their feed has been read; return how much is new.
+
+        Args:
+            subscriptions: Who wants what.
+            occasions: In order.
+            feed: Whose they are.
+            position: How far it has been read with them.
+            now: From when on it is due, in seconds.
+        """
+        number = 0
+        with self._transaction():
+            for occasion in occasions:
+                for subscription in subscriptions.wanted:
+                    if self._begins(subscription, occasion):
+                        for target in subscription.to:
+                            number += self._queue(Message.about(occasion, subscription.name, target), target, now)
+            self._connection.execute("INSERT OR REPLACE INTO feeds VALUES (?, ?)", (feed, position))
+        return number
+
+    def due(self, target: str, *, now: float, most: int = 100) -> list[Waiting]:
+        """Return the messages for a target that are due, the oldest first."""
+        found = self._connection.execute(
+            "SELECT id, line, body, attempts FROM alerts WHERE target = ? AND sent IS NULL AND due <= ?"
+            " ORDER BY number LIMIT ?",
+            (target, now, most),
+        )
+        return [Waiting(Message(id_, line, body), attempts) for id_, line, body, attempts in found]
+
+    def waiting(self) -> dict[str, int]:
+        """Return how many messages wait for each target."""
+        counted = "SELECT target, count(*) FROM alerts WHERE sent IS NULL GROUP BY target ORDER BY target"
+        return {target: int(number) for target, number in self._connection.execute(counted)}
+
+    def said_yes(self, message: Message, *, now: float) -> None:
+        """Note that a target has a message."""
+        done = "UPDATE alerts SET sent = ?, line = NULL, body = NULL WHERE id = ?"
+        self._connection.execute(done, (now, message.id))
+
+    def said_no(self, message: Message, *, due: float) -> None:
+        """Note that a message was tried in vain, and when it is tried again."""
+        again = "UPDATE alerts SET attempts = attempts + 1, due = ? WHERE id = ?"
+        self._connection.execute(again, (due, message.id))
+
+    def _queue(self, message: Message, target: str, now: float) -> int:
+        added = "INSERT OR IGNORE INTO alerts (id, target, line, body, due) VALUES (?, ?, ?, ?, ?)"
+        return self._connection.execute(added, (message.id, target, message.line, message.body, now)).rowcount
+
+    def _begins(self, subscription: Subscription, occasion: Occasion) -> bool:
+        """Return whether a subscription is to be told: its condition holds, and was not told last of the subject."""
+        row = (subscription.name, str(occasion.subject), occasion.foreseen is not None or occasion.nothing_ahead)
+        if not subscription.wants(occasion):
+            self._connection.execute("DELETE FROM told WHERE (subscription, subject, foreseen) = (?, ?, ?)", row)
+            return False
+        last = "SELECT status FROM told WHERE (subscription, subject, foreseen) = (?, ?, ?)"
+        found = self._connection.execute(last, row).fetchone()
+        if found is not None and found[0] == occasion.status:
+            return False
+        self._connection.execute("INSERT OR REPLACE INTO told VALUES (?, ?, ?, ?)", (*row, occasion.status))
+        return True
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")

@@ -1,0 +1,93 @@
+"""The command `python -m dsl compare`: two files of rules over one history, for people and for CI.
+
+Exit statuses: 0, nothing changes of what `--fail-on` names; 1, something does; 2, it was refused: a file of rules that
+is wrong, a folder that is no history, no Spark.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow.parquet as pq
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from cartesius.errors import CartesiusError, InvalidArgument, near
+from dsl.comparison.comparing import CHANGES, compare
+from dsl.comparison.comparison_picture import draw
+from dsl.comparison.comparison_report import report
+from dsl.rule_packs import RulePack
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from dsl.comparison.comparing import Comparison
+
+SAME, CHANGED, REFUSED = 0, 1, 2
+WRITTEN: Final = ("differences.parquet", "comparison.png")
+"""What is written into ``--out``."""
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Compare, print and write; return the exit status.
+
+    Args:
+        chosen: ``old``, ``new``, ``data`` and ``out``, paths; ``spark``; ``rows``; ``fail_on``, of `CHANGES`.
+    """
+    console, aside = (Console(stderr=each, highlight=False, markup=False, emoji=False) for each in (False, True))
+    try:
+        for each in chosen.fail_on:
+            if each not in CHANGES:
+                message = f"expected --fail-on to be one of {', '.join(CHANGES)} but got {each!r}{near(each, CHANGES)}"
+                raise InvalidArgument(message)
+        packs = [_pack(path) for path in (chosen.old, chosen.new)]
+        started = perf_counter()
+        found = _on_spark(packs, chosen, aside) if chosen.spark else _here(packs, chosen, aside)
+        seconds = perf_counter() - started
+    except (CartesiusError, OSError, UnicodeError) as error:
+        aside.print(f"compare: {error}", soft_wrap=True)
+        return REFUSED
+    console.print(f"{chosen.old.name} ({found.old.version}) → {chosen.new.name} ({found.new.version})")
+    report(console, found, chosen.rows)
+    if chosen.out is not None:
+        chosen.out.mkdir(parents=True, exist_ok=True)
+        versions = {"pack_before": found.old.version, "pack_after": found.new.version}
+        pq.write_table(found.differences.replace_schema_metadata(versions), chosen.out / WRITTEN[0])
+        draw(found, chosen.out / WRITTEN[1])
+        console.print(f"Written to {chosen.out}: {', '.join(WRITTEN)}")
+    where = "on Spark" if chosen.spark else "in this process"
+    judged = 2 * found.rows  # by either pack
+    said = f"{judged:,} rows judged {where} in {seconds:,.1f} s: {judged / seconds:,.0f} rows a second"
+    console.print(said, style="dim")
+    return CHANGED if set(found.changed) & set(chosen.fail_on or CHANGES) else SAME
+
+
+def _pack(path: Path) -> RulePack:
+    return RulePack.from_text(path.read_text(encoding="utf-8"), str(path))
+
+
+def _here(packs: list[RulePack], chosen: Any, console: Console) -> Comparison:
+    with Progress(
+        TextColumn("judging"),
+        BarColumn(bar_width=40),
+        TextColumn("{task.completed:,} of {task.total:,} rows"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    ) as bar:
+        task = bar.add_task("judging", total=1)
+        return compare(
+            packs[0], packs[1], chosen.data, progress=lambda done, rows: bar.update(task, completed=done, total=rows)
+        )
+
+
+def _on_spark(packs: list[RulePack], chosen: Any, console: Console) -> Comparison:
+    from dsl.comparison.judging_on_spark import local_spark  # noqa: PLC0415 - with Spark, where it is wanted
+
+    def tell(done: int, rows: int) -> None:
+        console.print(f"{done:,} of {rows:,} rows judged")
+
+    with local_spark() as spark:
+        return compare(packs[0], packs[1], chosen.data, spark=spark, progress=tell)

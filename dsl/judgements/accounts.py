@@ -1,0 +1,243 @@
+"""Accounts: how a verdict comes about: every requirement, also those that hold, with the rows that it was decided from.
+
+A judge makes reasons only for what does not hold, as it judges often; an account is made when somebody asks.
+
+Invariant: an account's verdict is the judge's, for the same rows and the same instant.
+
+Source: W3C PROV (what an answer was derived from); DESIGN.md, section 6.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
+
+import attrs
+
+from dsl.judgements.presence import situated
+from dsl.judgements.requirement_checks import described, missing_of, paired
+from dsl.meaning.evaluation import compiled
+from dsl.meaning.margins import written_measure
+from dsl.meaning.verdicts import Reason
+from dsl.terms.dimensions import Measure
+from dsl.terms.related_rows import alone as alone_in
+from dsl.terms.related_rows import slot_of, totals
+from dsl.terms.related_rows import slots as slots_of
+from dsl.terms.statements import Against, Located, Requirement
+from dsl.terms.terms import Between, Comparison, Named, sources
+from dsl.terms.texts import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from dsl.judgements.judges import Judge
+    from dsl.meaning.evaluation import Row, Situation
+    from dsl.meaning.raising import Compilation
+    from dsl.meaning.reevaluation import Doubt
+    from dsl.meaning.verdicts import Shown, Verdict
+    from dsl.terms.statements import Statement
+    from dsl.terms.terms import Declaration, Term
+
+    _Around: TypeAlias = "tuple[tuple[Term, bool | None], ...]"
+
+Outcome: TypeAlias = Literal["holds", "fails", "undecided", "does not apply"]
+_BOUNDS: Final = {"<": "less than", "<=": "at most", ">": "more than", ">=": "at least", "==": "", "!=": "other than"}
+
+
+@attrs.frozen
+class Bound:
+    """What a requirement compares: the value, and how it must lie to the limit.
+
+    >>> Bound(("draught", 15.2, "m"), "at most", (("15 m", 15, "m"),)).how
+    'at most'
+    """
+
+    value: Shown
+    how: str
+    """In words: at most, at least, …, between; nothing for equal to."""
+    limits: tuple[Shown, ...]
+    """One, or the two that the value must lie between."""
+
+
+@attrs.frozen
+class Accounted:
+    """A requirement in one situation."""
+
+    statement: Requirement
+    reason: Reason
+    """Its name and text, the values, and the margin, whether or not it holds."""
+    outcome: Outcome
+    """It does not apply where a condition around it is false."""
+    bound: Bound | None
+    """None where its condition is more than one comparison."""
+    conditions: tuple[tuple[Term, bool | None], ...]
+    """What stands around it, the outer first, and whether that is so; None: that is unknown."""
+    reads: tuple[str, ...]
+    """The sources that it and what stands around it observe."""
+
+
+@attrs.frozen
+class Account:
+    """A verdict, with all that led to it."""
+
+    verdict: Verdict
+    requirements: tuple[Accounted, ...]
+    """All of the pack, in the order of the rules."""
+    rows: Mapping[str, Row]
+    """By source, the row that was looked at; None: there was none."""
+    stale: tuple[str, ...]
+    """The sources whose row was too old to count."""
+
+
+@final
+@attrs.frozen
+class Gathered:
+    """In place of a judge: the rows that one would be given, and nothing made of them."""
+
+    sources: tuple[Declaration, ...]
+    statements: tuple[Statement, ...]
+
+    def __call__(self, *rows: Row) -> tuple[Row, ...]:
+        """Return the rows."""
+        return rows
+
+    def leniently(self) -> Gathered:
+        """Return itself: it evaluates nothing."""
+        return self
+
+
+def account(judge: Judge, rows: Sequence[Any], now: int) -> Account:
+    """Return how the verdict about a subject comes about.
+
+    >>> from dsl import RulePack, Source, require
+    >>> from dsl.units import metres
+    >>> vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres)
+    >>> port = RulePack("port", subject=vessel)
+    >>> with port:
+    ...     require(vessel.draught <= 15 * metres, name="depth")
+    >>> rows = [(port.sources["vessel"], {"mmsi": 7, "draught": 14.0}, 0)]
+    >>> found = port.account(rows, 7, at=5)
+    >>> found.requirements[0].outcome, found.requirements[0].reason.margin
+    ('holds', (1.0, 'm'))
+
+    Args:
+        judge: The judge.
+        rows: What it would be given: one row a source, and those of its relations.
+        now: When.
+    """
+    verdict = judge(*rows, now=now)
+    width = len(judge.sources)
+    derived = () if judge.related is None else judge.related(rows)
+    situation = situated(judge.sources, rows[:width], now, derived)
+    walk = _Walk(situation, slots_of(judge.sources, judge.statements), judge.compilation)
+    found = tuple(walk.over(judge.statements, (), (), (), None))
+    seen = {source.name: row for source, row in zip(judge.sources, rows, strict=False)}
+    return Account(verdict, found, seen, tuple(sorted(situation.stale)))
+
+
+@attrs.frozen
+class _Walk:
+    """All requirements of the statements, one after the other."""
+
+    situation: Situation
+    slots: Mapping[str, int]
+    compilation: Compilation
+
+    def over(
+        self,
+        statements: Sequence[Statement],
+        around: _Around,
+        doubts: tuple[Doubt, ...],
+        reads: tuple[str, ...],
+        place: str | int | None,
+    ) -> Iterator[Accounted]:
+        for each in statements:
+            if isinstance(each, Requirement):
+                yield self.required(each, around, doubts, reads, place)
+            elif isinstance(each, Against):
+                for alone in alone_in(each):
+                    yield self.paired(each, alone, around, doubts, reads, place)
+            else:
+                value = self.compilation.condition(each.condition, self.slots)(self.situation)
+                answer = None if value is None else bool(value)
+                doubt = self.compilation.doubt(each.condition, self.slots)
+                inner = each.place if isinstance(each, Located) else place
+                yield from self.over(
+                    each.body,
+                    (*around, (each.condition, answer)),
+                    (*doubts, doubt) if answer is None else doubts,
+                    _observed(each.condition, reads),
+                    inner,
+                )
+
+    def required(
+        self,
+        statement: Requirement,
+        around: _Around,
+        doubts: tuple[Doubt, ...],
+        reads: tuple[str, ...],
+        place: str | int | None,
+    ) -> Accounted:
+        condition = statement.condition
+        answer = self.compilation.condition(condition, self.slots)(self.situation)
+        if answer is None:
+            doubts = (*doubts, self.compilation.doubt(condition, self.slots))
+        is_inside = all(holds is not False for _, holds in around)
+        missing = missing_of(self.situation, doubts) if is_inside and not answer else ()
+        reason = described(statement, self.slots, place, self.compilation)(self.situation, missing)
+        outcome = _outcome(is_inside, None if answer else reason)
+        return Accounted(statement, reason, outcome, self.bound(condition), around, _observed(condition, reads))
+
+    def paired(
+        self,
+        block: Against,
+        alone: Statement,
+        around: _Around,
+        doubts: tuple[Doubt, ...],
+        reads: tuple[str, ...],
+        place: str | int | None,
+    ) -> Accounted:
+        """Account for a requirement about pairs: with which others it does not hold."""
+        statement = _innermost(alone)
+        found = paired(self.slots[slot_of(block, alone)], place)(self.situation, doubts)
+        is_inside = all(holds is not False for _, holds in around)
+        name, because, written = statement.name, statement.because, text(statement.condition)
+        nothing = Reason(name, written, place, because, severity=statement.severity, reference=statement.reference)
+        reason = nothing if found is None or not is_inside else found
+        observed = _observed(statement.condition, (*reads, block.other.name))
+        return Accounted(statement, reason, _outcome(is_inside, found), None, around, observed)
+
+    def bound(self, condition: Term) -> Bound | None:
+        match condition:
+            case Named(_, operand):
+                return self.bound(operand)
+            case Comparison(symbol, left, right):
+                return Bound(self.shown(left, left, right), _BOUNDS[symbol], (self.shown(right, left, right),))
+            case Between(operand, low, high):
+                limits = self.shown(low, operand, low), self.shown(high, operand, high)
+                return Bound(self.shown(operand, operand, low), "between", limits)
+        return None
+
+    def shown(self, side: Term, left: Term, right: Term) -> Shown:
+        """Return a side of a comparison in the unit that the rule is written in."""
+        measure = written_measure(left, right) if isinstance(left.kind, Measure) else None
+        value = self.compilation.shown(compiled(side, self.slots, measure))(self.situation)
+        return text(side), value, measure.symbol if measure else ""
+
+
+def _outcome(is_inside: bool, reason: Reason | None) -> Outcome:
+    if not is_inside:
+        return "does not apply"
+    if reason is None:
+        return "holds"
+    return "undecided" if reason.missing else "fails"
+
+
+def _innermost(statement: Statement) -> Requirement:
+    while not isinstance(statement, Requirement):
+        (statement,) = statement.body
+    return statement
+
+
+def _observed(condition: Term, reads: tuple[str, ...]) -> tuple[str, ...]:
+    names = [source.name for source in sources(condition)] + [total.source.name for total in totals(condition)]
+    return tuple(dict.fromkeys((*reads, *names)))

@@ -1,0 +1,184 @@
+"""What the office tells of: changes of verdicts in its store, and what the forecasts foresee for the ships.
+
+The forecasts are looked at every five minutes of event time, for the ships that somebody asks about. Where nothing was
+read before, what is told begins with how things stand: nobody wants the whole day.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from time import monotonic, time
+from typing import TYPE_CHECKING, Any, Final
+
+from dsl.alerts import Occasion
+from examples.port.cells import moment
+from examples.port.office.records import GONE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dsl.alerts import Outbox, Subscription, Subscriptions
+    from examples.port.input_files import Values
+    from examples.port.office.foreseen import Next
+    from examples.port.office.records import Change, Failed, Seen
+    from examples.port.office.store import Store
+
+    NextChange = Callable[[Values, int], Next | None]
+
+FEED: Final = "office"
+WORDS: Final = {"subject": "ship", "place": "berth"}
+"""What a file of subscriptions calls them."""
+LOOK: Final = timedelta(minutes=5) // timedelta(microseconds=1)
+PATIENCE_S: Final = 2.0
+"""How long forecasts are looked at in one step, at most; the other ships come in the next."""
+
+
+class Alerting:
+    """Queues alerts for what is new in a store.
+
+    Args:
+        store: The store.
+        subscriptions: Who wants what.
+        outbox: Where alerts are queued.
+        next_change: The next change of a ship's verdict that the forecasts foresee, as `Foresight.next_change`.
+        from_start: Whether to begin with the first change that is in the store, and not with how things stand.
+        patience: How long forecasts are looked at in one step, in seconds.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        subscriptions: Subscriptions,
+        outbox: Outbox,
+        next_change: NextChange,
+        *,
+        from_start: bool = False,
+        patience: float = PATIENCE_S,
+    ) -> None:
+        self._store, self._subscriptions, self._outbox = store, subscriptions, outbox
+        self._next_change, self._patience = next_change, patience
+        self._ships: dict[int, Values] = {}
+        self._last: dict[int, Change] = {}
+        self._waiting: list[int] = []
+        self._asked: list[Subscription] = [each for each in subscriptions.wanted if each.within is not None]
+        self._looked = self._reading = 0
+        self._is_whole, self._began = from_start, from_start
+
+    def step(self) -> int:
+        """Queue what is new; return how many alerts."""
+        now = max((each.until for each in self._store.progress()), default=0)
+        if not now:
+            return 0
+        number = 0
+        if not self._began:
+            number = self._begin(now)
+        position = self._outbox.position(FEED)
+        changes, readings = self._new(position)
+        found = [*self._noticed(changes, readings), *self._looks(now), *self._goes_on()]
+        if not found:
+            return number
+        position = changes[-1].id if changes else position
+        return number + self._outbox.notice(self._subscriptions, found, FEED, position, now=time())
+
+    def _new(self, position: int) -> tuple[list[Change], list[Seen]]:
+        """Return what has come since: all of it, as changes and readings are put into one order."""
+        changes: list[Change] = []
+        readings: list[Seen] = []
+        while more := self._store.changes_after(changes[-1].id if changes else position):
+            changes += more
+        while seen := self._store.readings_after(self._reading):
+            readings += [each for _, each in seen]
+            self._reading = seen[-1][0]
+        return changes, readings
+
+    def _begin(self, now: int) -> int:
+        """Know how things stand, and tell of it where nothing was told before."""
+        present, self._reading = self._store.newest_ids()
+        for seen in self._store.rows_at(now):
+            self._read(seen)
+        self._last = {each.mmsi: each for each in self._store.ships_at(now)}
+        self._looked = (now // LOOK - 1) * LOOK
+        self._began = True
+        if self._outbox.position(FEED):
+            return 0
+        standing = map(self._occasion, self._last.values())
+        return self._outbox.notice(self._subscriptions, standing, FEED, present, now=time())
+
+    def _noticed(self, changes: Sequence[Change], readings: Sequence[Seen]) -> Iterator[Occasion]:
+        """Yield the occasions of changes and readings, in the order of their times, with looks ahead in between."""
+        both: list[tuple[int, int, Any]] = [(each.time, 0, each) for each in readings]
+        both += [(each.time, 1, each) for each in changes]
+        for when, kind, each in sorted(both, key=lambda one: one[:2]):
+            if self._is_whole:
+                yield from self._looks(when - 1)  # what happens at an instant has happened when it is looked at
+            if kind:
+                self._last[each.mmsi] = each
+                yield self._occasion(each)
+                if each.status == GONE:
+                    self._ships.pop(each.mmsi, None)
+                    yield self._nothing_ahead(each.mmsi, each.name, when)
+            else:
+                self._read(each)
+
+    def _looks(self, until: int) -> Iterator[Occasion]:
+        """Look at the forecasts each time that it was time to; of a store that is followed, at the last of them."""
+        last = until // LOOK * LOOK
+        first = self._looked + LOOK if self._looked and self._is_whole else last
+        if self._asked and last > self._looked:
+            for self._looked in range(first, last + LOOK, LOOK):
+                self._waiting += [mmsi for mmsi in sorted(self._ships) if mmsi not in self._waiting]
+                yield from self._goes_on()
+
+    def _goes_on(self) -> Iterator[Occasion]:
+        """Look ahead of the ships that are still to be looked at, as long as patience lasts."""
+        end = monotonic() + self._patience
+        while self._waiting and monotonic() < end:
+            mmsi = self._waiting.pop(0)
+            ship = self._ships.get(mmsi)
+            if ship is not None:
+                yield from self._ahead(mmsi, ship)
+
+    def _ahead(self, mmsi: int, ship: Values) -> Iterator[Occasion]:
+        last = self._last.get(mmsi)
+        here = self._nothing_ahead(mmsi, str(ship["name"] or ""), self._looked)
+        if last is None or not any(each.concerns(here) for each in self._asked):
+            return
+        found = self._next_change(ship, self._looked)
+        if found is None:
+            yield here
+            return
+        yield Occasion(
+            mmsi, here.name, here.time, found.status, (found.rule,) if found.rule else (), (),
+            (f"{found.rule}: {found.why}",) if found.rule else (), here.place, last.pack,
+            moment(found.at), last.status,
+        )  # fmt: skip
+
+    def _nothing_ahead(self, mmsi: int, name: str, when: int) -> Occasion:
+        ship = self._ships.get(mmsi)
+        place = None if ship is None else ship["destination"]
+        return Occasion(mmsi, name, moment(when), "allowed", place=place, nothing_ahead=True)
+
+    def _occasion(self, change: Change) -> Occasion:
+        ship = self._ships.get(change.mmsi)
+        place = change.read["berth"][0] if "berth" in change.read else None if ship is None else ship["destination"]
+        missing = tuple(dict.fromkeys(name for each in change.missing for name in each.what))
+        rules = tuple(each.rule for each in change.failed)
+        why = tuple(map(_why, change.failed))
+        when = moment(change.time)
+        return Occasion(change.mmsi, change.name, when, change.status, rules, missing, why, place, change.pack)
+
+    def _read(self, seen: Seen) -> None:
+        if seen.source == "vessel":
+            self._ships[int(seen.key)] = seen.row
+
+
+def _why(failed: Failed) -> str:
+    """Say why a requirement fails.
+
+    >>> from examples.port.office.records import Failed
+    >>> _why(Failed("clearance", "she must stay afloat", "clearance 42 cm", "50 cm", "-8 cm"))
+    'clearance: clearance 42 cm, limit 50 cm, margin -8 cm, because she must stay afloat'
+    """
+    parts = [failed.value, f"limit {failed.limit}" if failed.limit else ""]
+    parts += [f"margin {failed.margin}" if failed.margin else "", f"because {failed.because}" if failed.because else ""]
+    return f"{failed.rule}: {', '.join(part for part in parts if part)}"

@@ -1,0 +1,154 @@
+"""The command ``python -m examples.port alerts``: who wants to be told of ships is told, beside the board."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing, contextmanager, nullcontext
+from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from cartesius.errors import CartesiusError
+from dsl.alerts import Outbox, Subscriptions, delivering
+from dsl.alerts.messages import plain
+from examples.port.inputs import read_day
+from examples.port.office.alerting import WORDS, Alerting
+from examples.port.office.foreseen import Foresight
+from examples.port.office.store import Store
+from examples.port.programs import rule_pack
+from examples.port.tables import UnusableFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from examples.port.office.alerting import NextChange
+
+DATA: Final = Path(__file__).resolve().parents[1] / "data"
+_LOOK_S: Final = 0.5
+
+
+def subscriptions_of(path: Path) -> Subscriptions:
+    """Return the subscriptions in a file, in the words of the port; secrets are in the environment."""
+    return Subscriptions.from_file(path, os.environ, WORDS)
+
+
+def outbox_of(where: str) -> Path:
+    """Return where the outbox of a store is: beside its file.
+
+    >>> str(outbox_of("out/port/office.db")), str(outbox_of("postgresql://me@there/port"))
+    ('out/port/office.alerts.db', 'out/port/alerts.db')
+    """
+    return Path("out/port/alerts.db") if ":" in where else Path(where).with_suffix(".alerts.db")
+
+
+@contextmanager
+def alerting_beside(
+    where: str, subscriptions: Subscriptions, outbox: Path, next_change: NextChange
+) -> Iterator[Thread]:
+    """Queue and send alerts while the block runs, which gets the thread that queues them.
+
+    Args:
+        where: The store.
+        subscriptions: Who wants what.
+        outbox: The outbox's file.
+        next_change: As of `Alerting`.
+    """
+    outbox.parent.mkdir(parents=True, exist_ok=True)
+    stop = Event()
+
+    def run() -> None:
+        with closing(Store(where)) as store, closing(Outbox(outbox)) as queue:
+            alerting = Alerting(store, subscriptions, queue, next_change)
+            while not stop.is_set():
+                if number := alerting.step():
+                    click.echo(f"alerts: {number} queued", err=True)
+                store.wait(_LOOK_S)
+
+    with delivering(outbox, subscriptions.targets, lambda line: click.echo(f"alerts: {plain(line)}", err=True)):
+        thread = Thread(target=run, name="alerts", daemon=True)
+        thread.start()
+        try:
+            yield thread
+        finally:
+            stop.set()
+            thread.join()
+
+
+def beside(where: str, file: Path | None, next_change: NextChange) -> AbstractContextManager[object]:
+    """Return what queues and sends alerts beside a board of that store; nothing where there is no file.
+
+    Raises:
+        InvalidSubscriptions: The file is none.
+    """
+    return (
+        nullcontext() if file is None else alerting_beside(where, subscriptions_of(file), outbox_of(where), next_change)
+    )
+
+
+def dry_run(where: str, subscriptions: Subscriptions, next_change: NextChange) -> list[str]:
+    """Return what would have been sent of all that is in a store, a line each; nothing is sent or noted."""
+    with closing(Store(where)) as store, closing(Outbox(":memory:")) as queue:
+        alerting = Alerting(store, subscriptions, queue, next_change, from_start=True, patience=float("inf"))
+        alerting.step()
+        found = {
+            name: queue.due(name, now=float("inf"), most=sum(queue.waiting().values()))
+            for name in subscriptions.targets
+        }
+    return [f"to {name}: {each.message.line}" for name, waiting in found.items() for each in waiting]
+
+
+@click.command(context_settings={"show_default": True, "max_content_width": 110})
+@click.argument("file", metavar="SUBSCRIPTIONS", type=click.Path(path_type=Path))
+@click.option(
+    "--store",
+    "where",
+    default="out/port/office.db",
+    metavar="FILE|URL",
+    help="The store of the board: a file of SQLite, or postgresql://…",
+)
+@click.option(
+    "--outbox",
+    type=click.Path(dir_okay=False, path_type=Path),
+    show_default="beside the store",
+    help="What is still to be sent, and the ids of all that ever was.",
+)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=DATA,
+    show_default="the data beside the program",
+    help="Folder with the five input files: the predictions.",
+)
+@click.option(
+    "--dry-run", "is_dry", is_flag=True, help="Print what would have been sent so far, send nothing, and end."
+)
+def alerts(file: Path, *, where: str, outbox: Path | None, data: Path, is_dry: bool) -> None:
+    """Tell who wants to know, as SUBSCRIPTIONS says, of ships whose verdicts change, or are foreseen to.
+
+    docs/how_to/be_told.md says what is in the file. It runs until Ctrl-C. Exit status: 0; 1 where it failed; 2 where it
+    was refused.
+    """
+    try:
+        subscriptions = subscriptions_of(file)
+        if is_dry and ":" not in where and not Path(where).is_file():
+            message = f"there is no store {where}; start the board first, or name its store with --store"
+            raise click.UsageError(message)
+        day = read_day(data)
+        foresight = Foresight(day, rule_pack("port", day.berths, day.gauges, day.stations))
+        if is_dry:
+            for line in dry_run(where, subscriptions, foresight.next_change):
+                click.echo(line)
+            return
+        with alerting_beside(where, subscriptions, outbox or outbox_of(where), foresight.next_change) as thread:
+            click.echo(f"alerts: {len(subscriptions.wanted)} subscriptions of {file}; Ctrl-C ends it", err=True)
+            thread.join()
+        sys.exit(1)  # it ends by itself only where it failed, and has said why
+    except KeyboardInterrupt:
+        return
+    except (CartesiusError, UnusableFile, OSError) as error:
+        click.echo(f"alerts: {plain(str(error), 2000)}", err=True)
+        sys.exit(2)

@@ -1,0 +1,184 @@
+"""The questions of the page: the whole office, or one ship, now or at any moment before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from cartesius.errors import CartesiusError
+from cartesius.pages.local_pages import Page
+from examples.port.arrivals import call_of
+from examples.port.clearances import LIMIT_M, TANKER_LIMIT_M, clearance_points
+from examples.port.office.views import (
+    Ship,
+    berth_views,
+    change_view,
+    iso,
+    microseconds_of,
+    next_view,
+    pack_view,
+    rule_views,
+    ship_view,
+    source_view,
+)
+from examples.port.windows import outlooks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cartesius.pages.local_pages import Json
+    from examples.port.inputs import Day
+    from examples.port.office.following import Following
+    from examples.port.office.foreseen import Foresight, Next
+    from examples.port.office.records import Seen
+    from examples.port.office.store import Store
+
+FOLDER: Final = Path(__file__).resolve().parent / "page"
+SHARE: Final = 0.2
+"""Of the time of one core, how much looking ahead takes at most, while it goes on."""
+
+
+class NotUnderstood(CartesiusError, ValueError):
+    """A question has no meaning: a time that is none, or a ship that nobody knows."""
+
+
+class Board:
+    """Answers the page.
+
+    Args:
+        store: What was.
+        following: What is.
+        day: The predictions.
+        foresight: What they foresee.
+    """
+
+    def __init__(self, store: Store, following: Following, day: Day, foresight: Foresight) -> None:
+        self._store, self._following, self._day, self._foresight = store, following, day, foresight
+
+    def board(self, asked: Json) -> Json:
+        """Answer ``{at: null | time}`` with all that the page shows."""
+        at = _moment(asked)
+        clock = self._following.clock()
+        if at is None:
+            last, now, ships, rows, sources, ahead = self._following.seen()
+            views = [ship_view(each, now, ahead.get(each.mmsi), each.mmsi in ahead) for each in ships]
+        else:
+            last, now = None, at
+            clock = {**clock, "now": iso(at), "live": False}
+            seen = self._store.rows_at(at)
+            rows = [each for each in seen if each.source != "vessel"]
+            newest: dict[str, int] = {}
+            for each in seen:
+                newest[each.source] = max(each.time, newest.get(each.source, each.time))
+            sources = [source_view(each, time, now) for each, time in sorted(newest.items())]
+            views = [self._viewed(each, now) for each in self._ships(seen, at)]
+        pack, packs = pack_view(self._following.packs(), now)
+        berths = [each for each in rows if each.source == "berth"]
+        return {
+            "event": last, "clock": clock, "pack": packs, "sources": sources, "ships": views,
+            "rules": rule_views(pack, views), "berths": berth_views(berths, views),
+        }  # fmt: skip
+
+    def ship(self, asked: Json) -> Json:
+        """Answer ``{mmsi, at}`` with what is known of a ship: her verdicts so far, and what is ahead of her."""
+        at, mmsi = _moment(asked), asked.get("mmsi")
+        if not isinstance(mmsi, int):
+            message = f"ship: expected an MMSI, a whole number, but got {mmsi!r}"
+            raise NotUnderstood(message)
+        now = (self._following.now or self._day.start) if at is None else at
+        changes = self._store.changes_of(mmsi, now)
+        seen = self._store.rows_at(now)
+        found = [each for each in self._ships(seen, now) if each.mmsi == mmsi]
+        if not found:
+            message = f"ship: expected one that is known at {iso(now)} but got {mmsi}; ask `board` for those that are"
+            raise NotUnderstood(message)
+        report = found[0].report
+        following = None if report is None else self._next(report, now)
+        day, forbids = (None, []) if report is None else self._ahead(report, now)
+        return {
+            "ship": ship_view(found[0], now, following, True),
+            "changes": [change_view(each) for each in changes],
+            "day": day,
+            "forbids": forbids,
+            "next": None if following is None else next_view(following),
+        }
+
+    def _ships(self, seen: Sequence[Seen], at: int) -> list[Ship]:
+        reports = {int(each.key): each for each in seen if each.source == "vessel"}
+        changes = {each.mmsi: each for each in self._store.ships_at(at)}
+        since = self._store.all_since(at)
+        return [
+            Ship(reports.get(mmsi), changes.get(mmsi), since.get(mmsi))
+            for mmsi in sorted(reports.keys() | changes.keys())
+            if since.get(mmsi) is None or mmsi in changes  # one who is gone has a report, and a last change
+        ]
+
+    def _viewed(self, ship: Ship, now: int) -> Json:
+        if ship.report is None or not self._foresight.has(ship.report.row):
+            return ship_view(ship, now, None, False)
+        return ship_view(ship, now, self._next(ship.report, now), True)
+
+    def _next(self, report: Seen, now: int) -> Next | None:
+        return self._foresight.next_change(report.row, now)
+
+    def _ahead(self, report: Seen, now: int) -> tuple[Json | None, list[str]]:
+        """The day's clearance at the berth where a ship lies or comes, when she may pass, and what forbids it now."""
+        ship = report.row
+        berths = {each.values["id"]: each.values for each in self._day.readings if each.source == "berth"}
+        call = call_of(ship, berths, now) if ship["draught"] else None
+        berth = berths.get(call.berth if call is not None else ship["destination"])
+        if berth is None or not ship["draught"]:
+            return None, []
+        (ahead,) = outlooks(self._day, now, [call]) if call is not None else (None,)
+        points = clearance_points(self._day, berth, ship["draught"])
+        day = {
+            "berth": berth["id"],
+            "times": [iso(time) for time, _ in points],
+            "clearance": [round(metres, 3) for _, metres in points],
+            "limit": TANKER_LIMIT_M if ship["vessel_type"] == "tanker" else LIMIT_M,
+            "direction": None if call is None else call.direction,
+            "windows": [] if ahead is None else [[iso(each.start), iso(each.end)] for each in ahead.windows],
+        }
+        return (day if points else None), list(ahead.blocked) if ahead is not None else []
+
+    def look_ahead(self, stop: Event) -> None:
+        """Look ahead for each ship whose last report is another than before, or whose time has come, until ``stop``."""
+        looked: dict[int, tuple[Mapping[str, object], int | None]] = {}
+        while not stop.wait(0.5):
+            now = self._following.now
+            if now is None:
+                continue
+            for mmsi, report in self._following.reports().items():
+                row, until = looked.get(mmsi, (None, None))
+                if row == report.row and (until is None or now < until):
+                    continue
+                begun = monotonic()
+                following = self._next(report, now)
+                looked[mmsi] = report.row, None if following is None else following.at
+                self._following.foresee(mmsi, following)
+                if stop.wait((monotonic() - begun) * (1 / SHARE - 1)):
+                    return
+
+    def start(self, stop: Event) -> None:
+        """Look ahead in a thread of its own, until ``stop`` is set."""
+        Thread(target=self.look_ahead, args=(stop,), name="looking ahead", daemon=True).start()
+
+
+def _moment(asked: Json) -> int | None:
+    at = asked.get("at")
+    if at is None:
+        return None
+    try:
+        return microseconds_of(str(at))
+    except ValueError:
+        message = f"at: expected a time in ISO 8601, such as 2020-06-30T05:30:00Z, but got {at!r}"
+        raise NotUnderstood(message) from None
+
+
+def page_of(board: Board, following: Following) -> Page:
+    """Return the page that shows an office, served to this machine alone, or to those who have its token."""
+    scripts = tuple(sorted(path.name for path in FOLDER.glob("*.js")))
+    answers = {"board": board.board, "ship": board.ship}
+    return Page(FOLDER, "the board", answers, {NotUnderstood: 400}, scripts, following)

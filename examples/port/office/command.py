@@ -1,0 +1,119 @@
+"""The command ``python -m examples.port board``: the harbour office on a page, live."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from cartesius.errors import CartesiusError
+from cartesius.installation import needing
+from examples.port.inputs import read_day
+from examples.port.programs import rule_pack
+from examples.port.tables import UnusableFile
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+DATA: Final = Path(__file__).resolve().parents[1] / "data"
+
+
+@click.command(context_settings={"show_default": True, "max_content_width": 110})
+@click.option(
+    "--store",
+    "where",
+    default="out/port/office.db",
+    metavar="FILE|URL",
+    help="What is kept: a file of SQLite, or postgresql://… ; started again, the board shows what is there.",
+)
+@click.option(
+    "--feed",
+    type=click.Choice(["replay", "kafka", "none"]),
+    default="replay",
+    help="Replay the day in this process, read topics of Kafka, or show what others write into the store.",
+)
+@click.option("--kafka", metavar="BOOTSTRAP", help="The Kafka of --feed kafka.", default="127.0.0.1:9092")
+@click.option("--topics", metavar="RUN", help="How the topics of --feed kafka begin: `make run-kafka` prints it.")
+@click.option("--speed", type=click.FloatRange(0, min_open=True), default=60.0, help="How many times real time.")
+@click.option(
+    "--start",
+    type=click.DateTime(["%H:%M", "%H:%M:%S"]),
+    default="00:00",
+    help="The time of the day at which a new store begins; all before is judged at once.",
+)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=DATA,
+    show_default="the data beside the program",
+    help="Folder with the five input files: what is replayed, and the predictions.",
+)
+@click.option("--host", default="127.0.0.1", help="Where to listen. Anywhere, only who has the token is answered.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=0, show_default="any free one", help="The port.")
+@click.option("--no-browser", is_flag=True, help="Print the address only.")
+@click.option(
+    "--alerts",
+    type=click.Path(path_type=Path),
+    metavar="SUBSCRIPTIONS",
+    help="Also tell who wants to know, as `python -m examples.port alerts` does.",
+)
+def board(
+    *,
+    where: str,
+    feed: str,
+    kafka: str,
+    topics: str | None,
+    speed: float,
+    start: datetime,
+    data: Path,
+    host: str,
+    port: int,
+    no_browser: bool,
+    alerts: Path | None,
+) -> None:
+    """Show the ships of New York harbour as they are judged: who may lie, move or come in, and why not.
+
+    The page shows any moment of the day. Exit status: 0; 2 where there is nothing to show, and why.
+    """
+    if (feed == "kafka") != (topics is not None):
+        message = "--feed kafka and --topics RUN are of use together only"
+        raise click.UsageError(message)
+    try:
+        with needing("python -m examples.port board", "cartesius-joins[edit]"):
+            from cartesius.pages.local_pages import serve  # noqa: PLC0415 - who judges needs no server
+            from examples.port.office.board import Board, page_of  # noqa: PLC0415 - as above
+        from examples.port.office.alerts_command import beside  # noqa: PLC0415 - as above
+        from examples.port.office.following import Following  # noqa: PLC0415 - as above
+        from examples.port.office.foreseen import Foresight  # noqa: PLC0415 - as above
+        from examples.port.office.replay import Replay, start_replay  # noqa: PLC0415 - as above
+        from examples.port.office.store import Store  # noqa: PLC0415 - as above
+
+        day = read_day(data)
+        rules = rule_pack("port", day.berths, day.gauges, day.stations)
+        if ":" not in where:
+            Path(where).parent.mkdir(parents=True, exist_ok=True)
+        store = Store(where)
+        stop = Event()
+        if feed == "replay":
+            begin = day.start + (start.hour * 3600 + start.minute * 60 + start.second) * 1_000_000
+            start_replay(lambda: Replay(day, rules, store, begin=begin, speed=speed), stop)
+        elif topics is not None:
+            from examples.port.office.kafka_feed import start_kafka  # noqa: PLC0415 - as above
+
+            start_kafka(kafka, topics, store, day, rules, stop)
+        following = Following(store)
+        foresight = Foresight(day, rules)
+        shown = Board(store, following, day, foresight)
+        following.start(stop)
+        shown.start(stop)
+        try:
+            with beside(where, alerts, foresight.next_change):
+                serve(page_of(shown, following), port, not no_browser, "The harbour office is", host)
+        finally:
+            stop.set()
+    except (CartesiusError, UnusableFile, OSError) as error:
+        click.echo(f"board: {error}", err=True)
+        sys.exit(2)

@@ -1,0 +1,133 @@
+"""The next change of a ship's verdict that the forecasts foresee.
+
+Tide, stream and wind of the day are predictions; the ship is taken to stay where she is, as she is, at her speed in
+whole knots. Her verdict is that of the pack itself, at each time at which one of the rows changes that count for her.
+Where the predictions end, nothing further is foreseen.
+
+Source: RULES.md, "Arrivals", for what is a prediction.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import OrderedDict, defaultdict
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from examples.port.marks import in_words
+from examples.port.office.judging import Links
+from examples.port.office.records import KEYS, failed_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dsl import RulePack, Verdict
+    from examples.port.input_files import Values
+    from examples.port.inputs import Day
+
+KEPT: Final = 2_000
+"""Of how many situations what lies ahead is kept."""
+_FOREIGN: Final = ("mmsi", "name", "position", "course", "speed")
+
+
+@attrs.frozen
+class Next:
+    """A change that is foreseen: when, to what, by which rule, and why, in words."""
+
+    at: int
+    status: str
+    rule: str
+    why: str
+
+
+class Foresight:
+    """What the forecasts of a day foresee for ships.
+
+    Args:
+        day: The predictions, and the berths.
+        pack: The rules.
+    """
+
+    def __init__(self, day: Day, pack: RulePack) -> None:
+        self._pack = pack
+        self._lock = RLock()
+        self._kept: OrderedDict[tuple[Any, ...], list[tuple[int, Verdict]]] = OrderedDict()
+        self._links = Links(day)
+        self._berths = {each.values["id"]: each.values for each in day.readings if each.source == "berth"}
+        self._rows: defaultdict[tuple[str, str], list[tuple[int, Values]]] = defaultdict(list)
+        for each in day.readings:
+            if each.source in ("tide", "stream", "wind"):
+                self._rows[each.source, each.values[KEYS[each.source]]].append((each.time or day.start, each.values))
+
+    def has(self, ship: Values) -> bool:
+        """Whether what lies ahead of a ship in her situation has been looked for, so that it is known at once."""
+        with self._lock:
+            return self._alike(ship, self._links.keys(ship)) in self._kept
+
+    def next_change(self, ship: Values, now: int) -> Next | None:
+        """Return the next change of a ship's verdict; None: none is foreseen.
+
+        Args:
+            ship: Her last report, as the rules read it.
+            now: The time, in microseconds since the epoch.
+        """
+        ahead = self._ahead(ship, self._links.keys(ship))
+        place = bisect_right(ahead, now, key=lambda each: each[0])
+        if not 0 < place < len(ahead):
+            return None
+        at, verdict = ahead[place]
+        return _told(at, ahead[place - 1][1], verdict)
+
+    def _ahead(self, ship: Values, keys: Mapping[str, str]) -> list[tuple[int, Verdict]]:
+        """The verdicts of the day, each with the time from which it holds; kept for all ships in the same situation."""
+        alike = self._alike(ship, keys)
+        with self._lock:
+            if alike in self._kept:
+                self._kept.move_to_end(alike)
+                return self._kept[alike]
+            rows = {source: self._rows[source, key] for source, key in keys.items() if source != "berth"}
+            times = sorted({time for each in rows.values() for time, _ in each})
+            situation: dict[str, Any] = {
+                "vessel": {**ship, "speed": _whole(ship["speed"])},
+                "berth": self._berths.get(keys.get("berth")),
+            }
+            found: list[tuple[int, Verdict]] = []
+            for time in times:
+                for source, each in rows.items():
+                    place = bisect_right(each, time, key=lambda row: row[0])
+                    situation[source] = each[place - 1][1] if place else None
+                verdict = self._pack.check({name: row for name, row in situation.items() if row is not None})
+                if not found or found[-1][1] != verdict:
+                    found.append((time, verdict))
+            self._kept[alike] = found
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+            return found
+
+    def _alike(self, ship: Values, keys: Mapping[str, str]) -> tuple[Any, ...]:
+        """What makes the situations of two ships different."""
+        own = (value for name, value in ship.items() if name not in _FOREIGN)
+        return (*own, _whole(ship["speed"]), *sorted(keys.items()))
+
+
+def _whole(knots: float | None) -> float | None:
+    return None if knots is None else float(round(knots))
+
+
+def _told(at: int, before: Verdict, after: Verdict) -> Next:
+    """Say which rule changes a verdict: one that fails now, one that is not decided now, or one that did not hold."""
+    failed, undecided = {each.name for each in before.failed}, {each.name for each in before.undecided}
+    for each in after.failed:
+        if each.name not in failed:
+            why = failed_of(each.name, each.because, each.values, each.margin)
+            return Next(at, after.status, each.name, f"{why.value}; limit {why.limit}: {why.because}".rstrip(": "))
+    for each in after.undecided:
+        if each.name not in undecided:
+            return Next(at, after.status, each.name, f"not known: {', '.join(map(in_words, each.missing))}")
+    still = {each.name for each in after.because}
+    for each in before.because:
+        if each.name not in still:
+            return Next(at, after.status, each.name, "holds from then on")
+    return Next(at, after.status, "", "")

@@ -1,0 +1,131 @@
+"""The feed from Kafka: a topic of readings a source, judged in this process, and written into the store.
+
+The topics are those that ``make run-kafka`` fills: JSON objects with the fields of a source and ``at``, in order of
+time. Readings are used in the order of (time, source, offset): one is used when every topic has gone beyond its time,
+so the slowest topic is the clock, and how fast which is read makes no difference. So the number of readings used says
+where the feed is. Killed and started again it reads the topics from their beginning, writes nothing up to that number,
+and goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final
+
+from examples.port.inputs import SOURCES, Reading
+from examples.port.office.judging import Judging, Links, seen_of
+from examples.port.office.records import KEYS, Batch, Change
+from examples.port.office.replay import ONE_DAY
+from examples.port.slices import TIME, fields_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterable, Mapping
+    from threading import Event
+
+    from dsl import RulePack
+    from examples.port.inputs import Day
+    from examples.port.office.store import Store
+
+STEP_S: Final = 0.1
+"""Between two batches, in seconds of real time."""
+FEED: Final = "kafka"
+
+
+class KafkaFeed:
+    """Readings of several topics, put into the order of time, judged and written.
+
+    Args:
+        store: Where what is judged goes.
+        day: The day, and the places of berths, gauges and stations; not its readings.
+        pack: The rules.
+
+    Raises:
+        UnusableStore: Another feed writes into the store.
+    """
+
+    def __init__(self, store: Store, day: Day, pack: RulePack) -> None:
+        self._store, self._day = store, day
+        self.sources: list[str] = [source for source in SOURCES if source in pack.sources]
+        self._judging = Judging(pack, Links(day))
+        before = store.begin(FEED, pack, start=day.start, end=day.start + ONE_DAY)
+        self._written, self._until = (0, day.start) if before is None else (before.number, before.until)
+        self._used = 0
+        self._waiting: dict[str, deque[Reading]] = {source: deque() for source in self.sources}
+        self._newest: dict[str, int] = {}
+
+    def take(self, source: str, time: int, row: Mapping[str, Any]) -> None:
+        """Take a record of a topic: it waits until the others have gone beyond its time."""
+        self._newest[source] = max(time, self._newest.get(source, time))
+        if self._day.start <= time < self._day.start + ONE_DAY and row.get(KEYS[source]) is not None:
+            values = {name: row.get(name) for name in fields_of(source)}  # what is null is left out of a record
+            if (position := values.get("position")) is not None:
+                values["position"] = tuple(position)
+            self._waiting[source].append(Reading(source, time, 0, values))
+
+    def step(self) -> None:
+        """Judge what waits for nothing any more, and write it."""
+        if len(self._newest) < len(self.sources):
+            return
+        clock = min(self._newest.values())
+        changes: list[Change] = []
+        readings = []
+        while (first := self._first()) is not None and (first.time or 0) < clock:
+            self._waiting[first.source].popleft()
+            found = self._judging.use(first)
+            self._used += 1
+            if self._used > self._written:
+                readings.append(seen_of(first))
+                changes += found
+        self._until = max(self._until, min(clock, self._day.start + ONE_DAY))
+        if self._used >= self._written:
+            self._store.apply(Batch(FEED, self._used, self._until, changes, readings))
+            self._written = self._used
+
+    def _first(self) -> Reading | None:
+        """The first reading that waits, by time and source."""
+        heads = [waiting[0] for waiting in self._waiting.values() if waiting]
+        return min(heads, key=lambda each: (each.time or 0, self.sources.index(each.source)), default=None)
+
+
+async def follow(feed: KafkaFeed, topics: Mapping[str, AsyncIterable[Any]], stop: Event) -> None:
+    """Feed a store from topics until all have ended, or ``stop`` is set."""
+
+    async def read(source: str) -> None:
+        async for item in topics[source]:
+            feed.take(source, item.end, item.value)
+            if stop.is_set():
+                return
+
+    reading = [asyncio.ensure_future(read(source)) for source in feed.sources]
+    try:
+        while not stop.is_set():
+            done, pending = await asyncio.wait(reading, timeout=STEP_S)
+            for each in done:
+                each.result()
+            feed.step()
+            if not pending:
+                return
+    finally:
+        for each in reading:
+            each.cancel()
+        await asyncio.gather(*reading, return_exceptions=True)
+
+
+def start_kafka(servers: str, run: str, store: Store, day: Day, pack: RulePack, stop: Event) -> Thread:
+    """Feed a store from the topics ``run.source``, in a thread of its own that is returned, until ``stop`` is set.
+
+    Raises:
+        NotInstalled: There is no confluent-kafka.
+    """
+    from cartesius.connectors.kafka import KafkaSource  # noqa: PLC0415 - only where it is wanted
+
+    def work() -> None:
+        feed = KafkaFeed(store, day, pack)
+        topics = {source: KafkaSource(servers, f"{run}.{source}", at=TIME) for source in feed.sources}
+        asyncio.run(follow(feed, topics, stop))
+
+    thread = Thread(target=work, name="kafka", daemon=True)
+    thread.start()
+    return thread

@@ -1,0 +1,118 @@
+"""The feed in this process: a day replayed at so many times real time, judged, and written into the store.
+
+Each step takes the readings up to the clock, judges them, and writes what has changed, with the readings, as one batch
+whose number says how many readings have been used. Killed and started again it judges that many once more, writes
+nothing of them, and goes on; the clock goes on from the last batch, as if no time had passed.
+
+Invariant: what is in the store of the day up to a moment does not depend on where batches were cut.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from concurrent.futures import Future
+from threading import Thread
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from examples.port.office.judging import Judging, Links, seen_of
+from examples.port.office.records import Batch, Change
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from threading import Event
+
+    from dsl import RulePack
+    from examples.port.inputs import Day
+    from examples.port.office.store import Store
+
+FEED: Final = "replay"
+STEP_S: Final = 0.25
+"""Between two batches, in seconds of real time."""
+ONE_DAY: Final = 24 * 3_600_000_000
+"""Microseconds."""
+
+
+class Replay:
+    """A day that is replayed.
+
+    Args:
+        day: The readings.
+        pack: The rules.
+        store: Where what is judged goes.
+        begin: At which time of the day the clock starts where the store is empty, in microseconds since the epoch; all
+            before that is judged at once.
+        speed: How many times real time.
+        clock: Real time in seconds, from any moment on.
+
+    Raises:
+        UnusableStore: Another feed writes into the store.
+    """
+
+    def __init__(
+        self,
+        day: Day,
+        pack: RulePack,
+        store: Store,
+        *,
+        begin: int,
+        speed: float,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._day, self._store, self._speed, self._clock = day, store, speed, clock
+        self._judging = Judging(pack, Links(day))
+        self._times = [each.time or day.start for each in day.readings]
+        before = store.begin(FEED, pack, start=day.start, end=day.start + ONE_DAY, speed=speed)
+        self._done, self._now = (0, begin) if before is None else (before.number, before.until)
+        for reading in day.readings[: self._done]:
+            self._judging.use(reading)
+        self._origin = self._clock() - (self._now - day.start) / 1e6 / speed
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the day is."""
+        return self._now >= self._day.start + ONE_DAY
+
+    def step(self) -> Batch | None:
+        """Judge and write what has come since the last step; return it, None where the day is over."""
+        if self.is_over:
+            return None
+        passed = round((self._clock() - self._origin) * self._speed * 1e6)
+        self._now = min(max(self._now, self._day.start + passed), self._day.start + ONE_DAY)
+        end = bisect_right(self._times, self._now)
+        changes: list[Change] = []
+        readings = self._day.readings[self._done : end]
+        for reading in readings:
+            changes += self._judging.use(reading)
+        self._done = end
+        batch = Batch(FEED, end, self._now, changes, [seen_of(each) for each in readings])
+        self._store.apply(batch)
+        return batch
+
+    def run(self, stop: Event) -> None:
+        """Step until the day is over, or ``stop`` is set."""
+        while self.step() is not None and not stop.wait(STEP_S):
+            pass
+
+
+def start_replay(make: Callable[[], Replay], stop: Event) -> None:
+    """Replay in a thread of its own, until ``stop`` is set; return after the first step, or raise what that raises.
+
+    Args:
+        make: Makes the replay, in that thread, as its engine is that of one thread.
+        stop: Ends it.
+    """
+    first: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            replay = make()
+            replay.step()
+        except BaseException as error:  # it is raised where it is waited for
+            first.set_exception(error)
+            return
+        first.set_result(None)
+        replay.run(stop)
+
+    Thread(target=run, name="replay", daemon=True).start()
+    first.result()

@@ -1,0 +1,120 @@
+"""The command `python -m dsl compare`: what it prints and writes, and its exit status for CI."""
+
+from __future__ import annotations
+
+import pyarrow.parquet as pq
+import pytest
+
+from dsl.__main__ import main
+from dsl.comparison.compare_command import CHANGED, REFUSED, SAME
+
+OLD = """pack: port
+subject: vessel
+
+source vessel by mmsi:
+    mmsi: number
+    name: text
+    draught: metres
+
+draught must be at most 12 m
+    name: draught
+"""
+NEW = OLD.replace("12 m", "10 m")
+WORDS = OLD.replace("name: draught", "name: depth")
+FLAWED = OLD + "\ndraught must be at most 15 m\n    name: again\n"
+HOSTILE = "EVA\x1b[2J[red]"
+ROWS = ["time,mmsi,name,draught", f"2020-06-30T00:00Z,1,{HOSTILE},13", "2020-06-30T02:00Z,1,EVA,11",
+        f"2020-06-30T06:30Z,1,{HOSTILE},9"]  # fmt: skip
+
+
+@pytest.fixture
+def compared(tmp_path, capsys, monkeypatch):
+    """Compares two texts over the rows; gives the exit status and what was printed."""
+    monkeypatch.setenv("COLUMNS", "100")
+    folder = tmp_path / "history"
+    folder.mkdir()
+
+    def done(old, new, *more, rows=ROWS):
+        (folder / "vessel.csv").write_text("\n".join(rows) + "\n")
+        for name, text in (("old", old), ("new", new)):
+            (tmp_path / f"{name}.rules").write_text(text)
+        paths = [str(tmp_path / f"{name}.rules") for name in ("old", "new")]
+        status = main(["compare", *paths, "--data", str(folder), *more])
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return done
+
+
+def test_what_changes_is_printed_and_written_and_the_status_is_one(compared, tmp_path):
+    status, printed, _ = compared(OLD, NEW, "--out", str(tmp_path / "out"))
+    assert status == CHANGED
+    assert "✓ allowed → ✗ restricted" in printed
+    assert "Restricted: 2.0 vessel-hours before, 6.5 after (+4.5)" in printed
+    assert "2020-06-30 02:00" in printed
+    assert "+ draught" in printed
+    assert r"EVA\x1b[2J[red]" in printed
+    assert "\x1b[2J" not in printed
+    table = pq.read_table(tmp_path / "out" / "differences.parquet")
+    assert table.num_rows == 1
+    assert {len(table.schema.metadata[side]) for side in (b"pack_before", b"pack_after")} == {12}
+    assert (tmp_path / "out" / "comparison.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_nothing_changes_for_other_words_of_the_same_rules(compared):
+    status, printed, _ = compared(OLD, f"# a remark\n{OLD}")
+    assert status == SAME
+    assert "✓ Nothing changes" in printed
+
+
+BAD_ROW = [*ROWS[:-1], "2020-06-30T06:30Z,1,EVA,deep"]
+
+
+@pytest.mark.parametrize(
+    ("new", "rows", "kind"),
+    [
+        (NEW, ROWS, "restricted"),
+        (NEW, ROWS, "status"),
+        (WORDS, ROWS, "reasons"),
+        (FLAWED, ROWS, "findings"),
+        (OLD, BAD_ROW, "unread"),
+    ],
+)
+def test_a_change_fails_where_it_is_asked_for_and_not_for_another(compared, new, rows, kind):
+    assert compared(OLD, new, "--fail-on", kind, rows=rows)[0] == CHANGED
+    others = {"restricted", "status", "reasons", "findings", "unread"} - {kind}
+    if kind in {"restricted", "status"}:
+        others -= {"restricted", "status"}
+    asked = [part for other in sorted(others) for part in ("--fail-on", other)]
+    assert compared(OLD, new, *asked, rows=rows)[0] == SAME
+    assert compared(OLD, new, rows=rows)[0] == CHANGED
+
+
+def test_rows_that_cannot_be_read_are_counted_and_named(compared):
+    printed = compared(OLD, NEW, rows=BAD_ROW)[1]
+    assert "1 rows cannot be read, and were not used:" in printed
+    assert "vessel.csv, row 4: draught: expected numbers but got 'deep'" in printed
+
+
+@pytest.mark.parametrize(
+    ("new", "more", "rows", "said"),
+    [
+        (OLD.replace("draught must", "draft must"), (), ROWS, "new.rules"),
+        (OLD.replace("draught: metres", "depth: metres").replace("draught must", "depth must"), (), ROWS, "'depth'"),
+        (OLD.replace("by mmsi", "by name"), (), ROWS, "expected two packs of one subject"),
+        (OLD, ("--fail-on", "statuss"), ROWS, "did you mean 'status'?"),
+        (OLD, (), ROWS[:1], "expected a history with rows"),
+        (OLD, (), ["time,mmsi", "x"], "expected the column 'name'"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_with_two(compared, new, more, rows, said):
+    status, printed, refused = compared(OLD, new, *more, rows=rows)
+    assert (status, printed) == (REFUSED, "")
+    assert said in refused
+    assert "Traceback" not in refused
+
+
+def test_a_file_that_is_not_there_is_refused(compared, tmp_path):
+    status, _, refused = compared(OLD, OLD, "--data", str(tmp_path / "nowhere"))
+    assert status == REFUSED
+    assert "expected a folder with a file for each source" in refused

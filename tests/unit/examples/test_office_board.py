@@ -1,0 +1,278 @@
+"""The questions of the office's page, now and at any moment, its stream, and the page itself in a real browser."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pytest
+from click.testing import CliRunner
+from starlette.testclient import TestClient
+
+from cartesius.pages.local_pages import application
+from examples.port.__main__ import main
+from examples.port.inputs import read_day
+from examples.port.office.board import Board, NotUnderstood, page_of
+from examples.port.office.following import QUIET_S, Following
+from examples.port.office.foreseen import Foresight
+from examples.port.office.judging import Links
+from examples.port.office.records import GONE, Batch, Change, Seen
+from examples.port.office.replay import ONE_DAY, Replay
+from examples.port.office.store import Store
+from examples.port.office.views import iso
+from examples.port.programs import rule_pack
+from tests.browsers import served
+from tests.unit.examples.conftest import DATA
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+GUNVOR = 220413000
+HOSTILE = "</script><img src=x onerror=boom()><b onclick=boom()>EVA\u202e&lt;"
+HOUR = 3_600_000_000
+
+
+@pytest.fixture(scope="module")
+def day_and_rules():
+    day = read_day(DATA)
+    some = {GUNVOR, 338531000, 219947000, 636016796, 211839000}
+    day = attrs.evolve(day, readings=tuple(each for each in day.readings if each.values.get("mmsi") in {None, *some}))
+    return day, rule_pack("port", day.berths, day.gauges, day.stations)
+
+
+class Hands:
+    """Clocks that a test moves: of the replay in seconds, of the wall in microseconds."""
+
+    now = 0.0
+    wall = 0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Office:
+    """A store, its replay, and who follows it, all in one thread."""
+
+    def __init__(self, day: Any, rules: Any, begin: int) -> None:
+        self.day, self.hands = day, Hands()
+        self.store = Store(":memory:")
+        self.replay = Replay(day, rules, self.store, begin=day.start + begin, speed=3600.0, clock=self.hands)
+        self.replay.step()
+        self.following = Following(self.store, lambda: self.hands.wall)
+        self.foresight = Foresight(day, rules)
+        self.board = Board(self.store, self.following, day, self.foresight)
+
+    def to(self, hours: float) -> None:
+        self.hands.now = hours - (self.replay._now - self.day.start) / HOUR + self.hands.now
+        self.replay.step()
+        self.following.look()
+
+
+@pytest.fixture
+def office(day_and_rules):
+    day, rules = day_and_rules
+    return Office(day, rules, begin=3 * HOUR)
+
+
+def by_mmsi(answer):
+    return {each["mmsi"]: each for each in answer["ships"]}
+
+
+def test_the_board_says_of_each_ship_what_is_judged_why_and_how_old_it_is(office):
+    answer = office.board.board({"at": None})
+    gunvor = by_mmsi(answer)[GUNVOR]
+    assert (gunvor["status"], gunvor["berth"], gunvor["heads_for"]) == ("restricted", "elizabeth-east", None)
+    (failed,) = gunvor["failed"]
+    assert failed["rule"] == "clearance at elizabeth-east"
+    assert failed["limit"] == "50 cm"
+    assert float(failed["value"].removesuffix(" cm")) - 50 == pytest.approx(
+        float(failed["margin"].removesuffix(" cm")), abs=0.1
+    )
+    assert gunvor["since"] == "2020-06-30T01:54:00Z"
+    assert gunvor["age_s"] > 2 * 3600  # ships report in the first hour alone, and it is said
+    assert {each["source"]: each["stale"] for each in answer["sources"]} == {
+        "berth": False, "stream": False, "tide": False, "vessel": True, "wind": False,
+    }  # fmt: skip
+    berth = next(each for each in answer["berths"] if each["id"] == "elizabeth-east")
+    assert GUNVOR in berth["lies"]
+    assert [each["ships"] for each in answer["rules"] if each["name"] == "clearance at elizabeth-east"] == [[GUNVOR]]
+    assert answer["pack"]["version"] == gunvor["pack"] == office.following.packs()[0].version
+
+
+def test_any_moment_before_has_its_verdicts_and_reasons(office):
+    before = office.board.board({"at": "2020-06-30T01:53:59Z"})
+    assert by_mmsi(before)[GUNVOR]["status"] == "allowed"
+    assert by_mmsi(before)[GUNVOR]["failed"] == []
+    assert (before["clock"]["now"], before["clock"]["live"]) == ("2020-06-30T01:53:59Z", False)
+    assert by_mmsi(office.board.board({"at": "2020-06-30T01:54:00Z"}))[GUNVOR]["status"] == "restricted"
+    now = office.board.board({"at": None})
+    again = office.board.board({"at": now["clock"]["now"]})
+    same = ("status", "since", "failed", "missing", "seen", "age_s", "berth", "lon", "pack")
+    assert [[each[name] for name in same] for each in now["ships"]] == [
+        [each[name] for name in same] for each in again["ships"]
+    ]
+
+
+def test_a_ship_has_her_verdicts_so_far_her_day_and_the_next_change_that_is_foreseen(office):
+    answer = office.board.ship({"mmsi": GUNVOR, "at": None})
+    assert [(each["time"][11:16], each["status"]) for each in answer["changes"]][-1] == ("01:54", "restricted")
+    read = {each["source"]: each["age_s"] for each in answer["changes"][-1]["read"]}
+    assert read["tide"] == 0
+    assert read["vessel"] > 3000
+    assert answer["next"] == {
+        "at": "2020-06-30T03:36:00Z", "status": "allowed", "rule": "clearance at elizabeth-east",
+        "why": "holds from then on",
+    }  # fmt: skip
+    assert answer["day"]["berth"] == "elizabeth-east"
+    assert len(answer["day"]["times"]) == len(answer["day"]["clearance"]) == 240
+    assert answer["day"]["windows"]
+    office.to(3.7)
+    assert by_mmsi(office.board.board({"at": None}))[GUNVOR]["status"] == "allowed"  # what was foreseen has come
+    assert office.store.changes_of(GUNVOR, office.day.start + ONE_DAY)[-1].time == office.day.start + 216 * 60_000_000
+
+
+def test_a_restriction_that_is_foreseen_says_the_value_and_the_limit(office):
+    answer = office.board.ship({"mmsi": GUNVOR, "at": "2020-06-30T01:30:00Z"})
+    assert (answer["next"]["at"], answer["next"]["status"]) == ("2020-06-30T01:54:00Z", "restricted")
+    assert answer["next"]["rule"] == "clearance at elizabeth-east"
+    assert answer["next"]["why"].endswith("limit 50 cm: she must stay afloat")
+
+
+def test_a_ship_without_a_verdict_is_unknown_never_allowed():
+    store = Store(":memory:")
+    row = {"mmsi": 1, "name": "EVA", "position": [40.6, -74.0], "destination": "elsewhere", "direction": "still"}
+    store.apply(Batch("spark", 0, 10, (), [Seen("vessel", "1", 5, row)]))
+    _, _, (ship,), *_ = Following(store).seen()
+    assert ship.change is None
+    following = Following(store)
+    (told,) = [json.loads(each.data) for each in following.after(None) if each.event == "ship"]
+    assert (told["status"], told["missing"]) == ("unknown", [{"rule": "not judged yet", "what": ["verdict"]}])
+
+
+def test_what_is_asked_wrongly_is_refused_with_what_is_right(office):
+    client = TestClient(application(page_of(office.board, office.following), "secret"), base_url="http://127.0.0.1")
+    for question, draft, said in (
+        ("board", {"at": "yesterday"}, "expected a time in ISO 8601"),
+        ("ship", {"mmsi": "1; DROP TABLE changes", "at": None}, "expected an MMSI"),
+        ("ship", {"mmsi": 7, "at": None}, "expected one that is known"),
+    ):
+        answer = client.post(f"/api/{question}", json=draft, headers={"X-Token": "secret"})
+        assert answer.status_code == 400
+        assert said in answer.json()["error"]
+    with pytest.raises(NotUnderstood):
+        office.board.board({"at": []})
+
+
+def test_the_stream_tells_each_ship_once_in_her_newest_state_from_where_a_reader_was(office):
+    last = office.board.board({"at": None})["event"]
+    assert office.following.after(last) == []
+    office.to(3.2)
+    office.to(3.7)
+    told = office.following.after(last)
+    ships = [json.loads(each.data) for each in told if each.event == "ship"]
+    assert [each["mmsi"] for each in ships].count(GUNVOR) == 1
+    assert {each["status"] for each in ships if each["mmsi"] == GUNVOR} == {"allowed"}
+    assert office.following.after(told[-1].id) == []
+    assert len({each.id for each in told}) == len(told)
+    everything = office.following.after("of-another-process")
+    assert {json.loads(each.data)["mmsi"] for each in everything if each.event == "ship"} == set(
+        by_mmsi(office.board.board({"at": None}))
+    )
+
+
+def test_a_reader_that_never_reads_costs_one_state_a_ship():
+    store = Store(":memory:")
+    following = Following(store)
+    for number in range(300):
+        change = Change(number, 1 + number % 3, "EVA", "allowed" if number % 2 else "unknown")
+        store.apply(Batch("load", number + 1, number, [change]))
+        following.look()
+    assert len(following.after(None)) == 3
+
+
+def test_a_ship_that_is_no_longer_judged_goes(office):
+    gone = Change(office.day.start + 4 * HOUR, GUNVOR, "GUNVOR MAERSK", GONE)
+    last = office.board.board({"at": None})["event"]
+    office.store.apply(Batch("replay", 10**6, office.day.start + 4 * HOUR, [gone]))
+    office.following.look()
+    assert [(each.event, json.loads(each.data)) for each in office.following.after(last)] == [
+        ("gone", {"mmsi": GUNVOR})
+    ]
+    assert GUNVOR not in by_mmsi(office.board.board({"at": None}))
+    assert GUNVOR not in by_mmsi(office.board.board({"at": iso(office.day.start + 5 * HOUR)}))
+    assert GUNVOR in by_mmsi(office.board.board({"at": iso(office.day.start + 3 * HOUR)}))
+
+
+def test_the_clock_says_when_the_feed_has_stopped_and_when_the_day_is_over(office):
+    office.hands.wall = office.store.progress()[0].written + 1_000_000
+    office.following.look()
+    assert office.following.clock()["live"]
+    office.hands.wall += int(QUIET_S * 1e6)
+    office.following.look()
+    assert not office.following.clock()["live"]
+    office.hands.wall = 0
+    office.to(25)
+    assert not office.following.clock()["live"]
+    assert office.following.clock()["now"] == office.following.clock()["end"]
+
+
+def test_the_rows_that_count_are_those_that_the_rules_read(day_and_rules):
+    """What a verdict shows of tide and stream is in the rows that are said to have been read."""
+    day, rules = day_and_rules
+    links = Links(day)
+    for each in day.readings[-200:]:
+        if each.source == "vessel":
+            assert set(links.keys(each.values)) <= set(rules.sources)
+    store = Store(":memory:")
+    Replay(day, rules, store, begin=day.start + 3 * HOUR, speed=1.0, clock=lambda: 0.0).step()
+    heights = {
+        (each.key, each.time): each.row["height"] for _, each in store.readings_after(0, 10**6) if each.source == "tide"
+    }
+    depth = next(each.values for each in day.readings if each.values.get("id") == "elizabeth-east")["depth"]
+    (change,) = [each for each in store.changes_of(GUNVOR, day.start + 3 * HOUR) if each.failed]
+    report = [each for _, each in store.readings_after(0, 10**6) if each.key == str(GUNVOR)][-1]
+    water = depth + heights[change.read["tide"]] - report.row["draught"]
+    assert change.failed[0].value == f"{100 * water:.4g} cm"
+
+
+def test_the_command_says_what_it_cannot_use(tmp_path):
+    (tmp_path / "office.db").write_text("no database, " * 200)
+    refused = CliRunner().invoke(main, ["board", "--no-browser", "--store", str(tmp_path / "office.db")])
+    assert refused.exit_code == 2
+    assert "board: store: expected a database" in refused.output
+    assert CliRunner().invoke(main, ["board", "--feed", "kafka"]).exit_code == 2
+
+
+def test_in_a_browser_the_page_shows_what_the_server_says_and_hostile_names_do_nothing(browser: Browser, day_and_rules):
+    day, rules = day_and_rules
+    hostile = tuple(
+        attrs.evolve(each, values={**each.values, "name": HOSTILE}) if each.values.get("mmsi") == 338531000 else each
+        for each in day.readings
+    )
+    office = Office(attrs.evolve(day, readings=hostile), rules, begin=3 * HOUR)
+    office.hands.wall = office.store.progress()[0].written
+    office.following.look()
+    office.following.beat()
+    with served(application(page_of(office.board, office.following), "secret"), "secret") as address:
+        page = browser.new_page()
+        page.add_init_script(
+            "window.broken = []; window.boom = () => broken.push('boom');"
+            "document.addEventListener('securitypolicyviolation', (one) => broken.push(one.violatedDirective));"
+        )
+        with page.expect_request("**/live"):
+            page.goto(address)
+        office.following.beat()
+        page.locator("#mode", has_text="live").wait_for()
+        gunvor = page.locator("#rows tr", has_text="GUNVOR MAERSK")
+        assert "restricted" in gunvor.inner_text()
+        assert HOSTILE[:20] in page.locator("#rows").inner_text()
+        office.to(3.7)
+        office.following.beat()
+        page.locator("#rows tr", has_text="GUNVOR MAERSK").filter(has_text="allowed").wait_for()
+        office.hands.wall += int(2 * QUIET_S * 1e6)
+        office.following.look()
+        office.following.beat()
+        page.locator("#mode", has_text="stopped").wait_for()
+        assert page.evaluate("broken") == []
+        page.close()

@@ -1,0 +1,229 @@
+"""What an office keeps: each batch once, in order, of any moment, whoever writes and however it is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from threading import Thread
+
+import attrs
+import pytest
+
+from examples.port.inputs import read_day
+from examples.port.office.databases import UnusableStore
+from examples.port.office.records import GONE, Batch, Change, Failed, Missing, Seen
+from examples.port.office.replay import ONE_DAY, Replay
+from examples.port.office.store import Store
+from examples.port.programs import rule_pack
+from tests.brokers.servers import postgresql_server
+from tests.unit.examples.conftest import DATA
+
+ROOT = Path(__file__).resolve().parents[3]
+ANNA, BETTY = 244660000, 338531000
+CLEARANCE = Failed("clearance", "she must stay afloat", "43 cm", "50 cm", "-7 cm")
+
+
+def change(at, status, *, mmsi=ANNA, failed=(), missing=()):
+    return Change(at, mmsi, "ANNA", status, failed, missing, "0123456789ab", {"tide": ("8519483", at - 5)})
+
+
+def seen(at, height):
+    return Seen("tide", "8519483", at, {"sensor": "8519483", "height": height})
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def where(request, tmp_path):
+    if request.param == "sqlite":
+        yield str(tmp_path / "office.db")
+        return
+    pytest.importorskip("psycopg", reason="the extra postgresql is not installed")
+    with postgresql_server() as connection:
+        said = dict(part.split("=", 1) for part in connection.split())
+        yield f"postgresql://{said.pop('user', '')}@/{said.pop('dbname')}?" + "&".join(
+            f"{k}={v}" for k, v in said.items()
+        )
+
+
+@pytest.fixture
+def store(where):
+    opened = Store(where)
+    yield opened
+    opened.close()
+
+
+def test_what_is_written_is_read_again_whole(store):
+    given = [
+        change(10, "restricted", failed=(CLEARANCE,)),
+        change(20, "unknown", missing=(Missing("clearance", ("vessel.draught", "tide")),)),
+    ]
+    assert store.apply(Batch("replay", 1, 30, given, [seen(10, 0.5)]))
+    assert store.changes_after(0) == [attrs.evolve(each, id=number) for number, each in enumerate(given, 1)]
+    assert store.readings_after(0) == [(1, seen(10, 0.5))]
+    assert store.newest_ids() == (2, 1)
+
+
+def test_a_batch_that_comes_again_changes_nothing(store):
+    first, second = Batch("spark", 0, 10, [change(5, "allowed")]), Batch("spark", 1, 20, [change(15, "unknown")])
+    assert [store.apply(each) for each in (first, first, second, first, second)] == [True, False, True, False, False]
+    assert [each.status for each in store.changes_after(0)] == ["allowed", "unknown"]
+    (progress,) = store.progress()
+    assert (progress.number, progress.until) == (1, 20)
+
+
+def test_a_batch_of_nothing_says_that_the_feed_is_at_work(store):
+    store.apply(Batch("replay", 1, 10, [change(5, "allowed")]))
+    assert not store.apply(Batch("replay", 1, 40))
+    assert [(each.number, each.until) for each in store.progress()] == [(1, 40)]
+
+
+def test_a_batch_that_fails_leaves_nothing(store):
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        store.apply(Batch("replay", 1, 10, [change(5, "allowed")], [Seen("tide", "a", 1, {"height": object()})]))
+    assert store.newest_ids() == (0, 0)
+    assert store.progress() == []
+    assert store.apply(Batch("replay", 1, 10, [change(5, "allowed")]))
+
+
+def test_any_moment_can_be_asked(store):
+    other = [change(12, "allowed", mmsi=BETTY), change(40, GONE, mmsi=BETTY)]
+    mine = [change(10, "allowed"), change(20, "restricted", failed=(CLEARANCE,)), change(30, "restricted")]
+    store.apply(Batch("replay", 1, 50, [mine[0], other[0], *mine[1:], other[1]], [seen(8, 0.1), seen(25, 0.2)]))
+    at = {time: {each.mmsi: each.status for each in store.ships_at(time)} for time in (9, 10, 12, 25, 40)}
+    assert at == {
+        9: {},
+        10: {ANNA: "allowed"},
+        12: {ANNA: "allowed", BETTY: "allowed"},
+        25: {ANNA: "restricted", BETTY: "allowed"},
+        40: {ANNA: "restricted"},
+    }
+    assert [store.all_since(time).get(ANNA) for time in (9, 15, 35)] == [None, 10, 20]
+    assert [[each.row["height"] for each in store.rows_at(time)] for time in (7, 8, 30)] == [[], [0.1], [0.2]]
+    assert [each.time for each in store.changes_of(ANNA, 20)] == [10, 20]
+
+
+def test_two_feeds_do_not_mix(store):
+    pack = rule_pack("A", [])
+    assert store.begin("replay", pack, start=0, end=9) is None
+    store.apply(Batch("replay", 3, 5))
+    progress = store.begin("replay", pack, start=0, end=9)
+    assert progress is not None
+    assert progress.number == 3
+    with pytest.raises(UnusableStore, match=r"expected the feed 'replay', .* but got 'kafka'; name another store"):
+        store.begin("kafka", pack, start=0, end=9)
+    assert [each.version for each in store.packs()] == [pack.version]
+
+
+def test_who_waits_is_told_of_what_another_writes(where, store):
+    store.wait(0.0)
+    other = Store(where)
+    writer = Thread(target=lambda: other.apply(Batch("replay", 1, 10, [change(5, "allowed")])))
+    writer.start()
+    assert [each.status for each in store.wait_for_changes(0, timeout=30.0)] == ["allowed"]
+    writer.join()
+    other.close()
+    assert store.wait_for_changes(1, timeout=0.0) == []
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("<!doctype html>" * 100)
+    with pytest.raises(UnusableStore, match=r"expected a database, or a place for a new one, but got .*page\.html"):
+        Store(str(path))
+
+
+# ---------------------------------------------------------------------------------------------------------- the replay
+
+
+@attrs.define
+class Hands:
+    """A clock that a test moves."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def contents(store):
+    """What a store says of a day, whatever the batches were."""
+    return [attrs.evolve(each, id=0) for each in store.changes_after(0, 10**6)], [
+        each for _, each in store.readings_after(0, 10**6)
+    ]
+
+
+def replayed(day, rules, store, times, speed=3600.0):
+    hands = Hands()
+    replay = Replay(day, rules, store, begin=day.start, speed=speed, clock=hands)
+    for hands.now in times:
+        replay.step()
+    return replay
+
+
+@pytest.fixture(scope="module")
+def day_and_rules():
+    day = read_day(DATA)
+    early = tuple(each for each in day.readings if (each.time or 0) < day.start + 400_000_000)
+    day = attrs.evolve(day, readings=early)
+    return day, rule_pack("port", day.berths, day.gauges, day.stations)
+
+
+def test_where_batches_are_cut_makes_no_difference_and_neither_does_a_stop(day_and_rules):
+    day, rules = day_and_rules
+    whole, parts = Store(":memory:"), Store(":memory:")
+    replayed(day, rules, whole, [24.0])
+    replayed(day, rules, parts, [0.01, 0.05, 0.051, 0.1])
+    middle = contents(parts)
+    assert 0 < len(middle[0]) < len(contents(whole)[0])
+    replay = replayed(day, rules, parts, [0.0])  # another process: its clock begins anew, and the day goes on
+    assert contents(parts) == middle
+    assert parts.progress()[0].until == day.start + round(0.1 * 3600e6)
+    assert not replay.is_over
+    replayed(day, rules, parts, [0.15, 30.0])
+    assert contents(parts) == contents(whole)
+    assert replayed(day, rules, parts, [1.0]).is_over
+    assert whole.progress()[0].until == day.start + ONE_DAY
+
+
+def test_a_replay_that_is_killed_goes_on_as_if_it_had_not_been(day_and_rules, tmp_path):
+    day, rules = day_and_rules
+    undisturbed = Store(":memory:")
+    replayed(day, rules, undisturbed, [24.0])
+    path = tmp_path / "office.db"
+    program = textwrap.dedent(f"""
+        import attrs
+        from pathlib import Path
+        from examples.port.inputs import read_day
+        from examples.port.office.replay import Replay
+        from examples.port.office.store import Store
+        from examples.port.programs import rule_pack
+        day = read_day(Path({str(DATA)!r}))
+        rules = rule_pack("port", day.berths, day.gauges, day.stations)
+        day = attrs.evolve(day, readings=tuple(r for r in day.readings if (r.time or 0) < day.start + 400_000_000))
+        now = [0.0]
+        replay = Replay(day, rules, Store({str(path)!r}), begin=day.start, speed=1.0, clock=lambda: now[0])
+        while replay.step():
+            now[0] += 1.0
+            if now[0] == 150.0:
+                print("well begun", flush=True)
+    """)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"well begun\n"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    store = Store(str(path))
+    changes, readings = contents(store)
+    assert changes == contents(undisturbed)[0][: len(changes)]
+    assert len(readings) > 0
+    before = store.progress()[0].until
+    replayed(day, rules, store, [0.0])
+    assert (contents(store), store.progress()[0].until) == ((changes, readings), before)
+    replayed(day, rules, store, [24.0])
+    assert contents(store) == contents(undisturbed)

@@ -1,0 +1,221 @@
+"""The office tells of ships: of verdicts in its store, of what is foreseen, once, however often it is started."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from click.testing import CliRunner
+
+from dsl.alerts import Outbox, Subscriptions
+from examples.port.__main__ import main
+from examples.port.office.alerting import LOOK, WORDS, Alerting
+from examples.port.office.alerts_command import alerting_beside, dry_run
+from examples.port.office.foreseen import Next
+from examples.port.office.records import GONE, Batch, Change, Failed, Missing, Seen
+from examples.port.office.store import Store
+from tests.documents import PAGES, of_language
+
+START = (datetime(2020, 6, 30, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+MINUTE = 60_000_000
+TARGET = '[target.log]\nfile = "alerts.jsonl"\n'
+SHALLOW = Failed("clearance", "she must stay afloat", "clearance 42 cm", "50 cm", "-8 cm")
+
+
+def subscribed(path, *tables):
+    text = TARGET + "".join(f'[[subscription]]\nname = "{n}"\nto = ["log"]\n{each}\n' for n, each in enumerate(tables))
+    path.write_text(text)
+    return Subscriptions.from_file(path, {}, WORDS)
+
+
+def ship(minute, mmsi, berth="red-hook", name="ANNA"):
+    return Seen("vessel", str(mmsi), START + minute * MINUTE, {"mmsi": mmsi, "name": name, "destination": berth})
+
+
+def change(minute, mmsi, status, *failed, name="ANNA", berth="red-hook", missing=()):
+    read = {"vessel": (str(mmsi), START), "berth": (berth, START)}
+    return Change(START + minute * MINUTE, mmsi, name, status, failed, missing, "0123456789ab", read)
+
+
+def written(store, number, until, changes=(), readings=()):
+    assert store.apply(Batch("replay", number, START + until * MINUTE, changes, readings))
+
+
+def nothing(ship, now):
+    return None
+
+
+def lines(store, subscriptions, next_change=nothing):
+    store.close()
+    return dry_run(store.where, subscriptions, next_change)
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(str(tmp_path / "office.db"))
+    yield store
+    store.close()
+
+
+def test_a_ship_a_berth_and_a_rule_are_told_with_values_limit_margin_and_version(tmp_path, store):
+    wanted = subscribed(
+        tmp_path / "alerts.toml",
+        "ship = 7",
+        'ship = "eva"',
+        'berth = "red-hook"',
+        'rule = "clearance"',
+        'rule = "wind"',
+    )
+    written(store, 1, 10, [change(5, 7, "restricted", SHALLOW)])
+
+    with closing(Outbox(tmp_path / "outbox.db")) as outbox:
+        assert Alerting(store, wanted, outbox, nothing).step() == 3
+        told = [json.loads(each.message.body) for each in outbox.due("log", now=float("inf"))]
+    assert [each["subscription"] for each in told] == ["0", "2", "3"]
+    assert told[0]["why"] == ["clearance: clearance 42 cm, limit 50 cm, margin -8 cm, because she must stay afloat"]
+    assert (told[0]["place"], told[0]["pack"], told[0]["time"]) == (
+        *("red-hook", "0123456789ab"),
+        "2020-06-30T00:05:00+00:00",
+    )
+
+
+def test_what_is_unknown_is_told_with_what_is_missing(tmp_path, store):
+    wanted = subscribed(tmp_path / "alerts.toml", 'becomes = ["unknown"]')
+    written(store, 1, 10, [change(5, 7, "unknown", missing=[Missing("clearance", ("vessel.draught",))])])
+
+    assert lines(store, wanted) == ["to log: ANNA (7) is unknown since 2020-06-30 00:05 UTC: vessel.draught"]
+
+
+def test_a_ship_that_has_gone_is_told_to_who_wants_to_know(tmp_path, store):
+    wanted = subscribed(tmp_path / "alerts.toml", 'becomes = ["gone"]')
+    written(store, 1, 10, [change(5, 7, "allowed"), change(6, 7, GONE)], [ship(4, 7)])
+
+    assert lines(store, wanted) == ["to log: ANNA (7) is gone since 2020-06-30 00:06 UTC"]
+
+
+def test_started_again_it_goes_on_and_tells_nothing_twice(tmp_path, store):
+    wanted = subscribed(tmp_path / "alerts.toml", "")
+    written(store, 1, 10, [change(5, 7, "restricted", SHALLOW)])
+    counts = []
+    for number, more in enumerate([[], [change(12, 8, "restricted", SHALLOW)], [change(13, 7, "allowed")]], 2):
+        written(store, number, 10 + number, more)
+        with closing(Outbox(tmp_path / "outbox.db")) as outbox:
+            alerting = Alerting(store, wanted, outbox, nothing)
+            counts.append((alerting.step(), alerting.step()))
+
+    assert counts == [(1, 0), (1, 0), (0, 0)]
+
+
+def test_it_begins_with_how_things_stand_and_not_with_the_whole_day(tmp_path, store):
+    wanted = subscribed(tmp_path / "alerts.toml", "")
+    day = [change(1, 7, "restricted", SHALLOW), change(2, 7, "allowed"), change(3, 8, "restricted", SHALLOW)]
+    written(store, 1, 10, day)
+
+    with closing(Outbox(tmp_path / "outbox.db")) as outbox:
+        assert Alerting(store, wanted, outbox, nothing).step() == 1
+    assert len(lines(store, wanted)) == 2
+
+
+def test_what_is_foreseen_within_two_hours_is_told_once_and_again_when_it_was_over(tmp_path, store):
+    wanted = subscribed(tmp_path / "alerts.toml", 'within = "2 h"')
+    looked = []
+
+    def low_water(ship, now):
+        looked.append((now - START) // MINUTE)
+        coming = [each for each in (180, 600) if START + each * MINUTE > now]
+        return Next(START + coming[0] * MINUTE, "restricted", "clearance", "42 cm") if coming else None
+
+    reports = [ship(minute, 7) for minute in range(0, 720, 30)]
+    verdicts = [change(0, 7, "allowed"), change(180, 7, "restricted", SHALLOW), change(240, 7, "allowed")]
+    written(store, 1, 720, verdicts, reports)
+
+    assert lines(store, wanted, low_water) == [
+        "to log: ANNA (7) is foreseen to become restricted at 2020-06-30 03:00 UTC: clearance",
+        "to log: ANNA (7) is restricted since 2020-06-30 03:00 UTC: clearance",
+        "to log: ANNA (7) is foreseen to become restricted at 2020-06-30 10:00 UTC: clearance",
+    ]
+    assert sorted(set(looked)) == list(range(0, 721, LOOK // MINUTE))
+
+
+def test_what_is_foreseen_of_a_ship_that_is_restricted_already_is_told_of_the_rule_alone(tmp_path, store):
+    wanted = subscribed(tmp_path / "alerts.toml", 'within = "2 h"\nrule = "wind"', 'within = "2 h"')
+    written(store, 1, 60, [change(0, 7, "restricted", SHALLOW)], [ship(0, 7)])
+
+    def windy(ship, now):
+        return Next(START + 90 * MINUTE, "restricted", "wind", "50 kn")
+
+    assert lines(store, wanted, windy) == [
+        "to log: ANNA (7) is restricted since 2020-06-30 00:00 UTC: clearance",
+        "to log: ANNA (7) is foreseen to become restricted at 2020-06-30 01:30 UTC: wind",
+    ]
+
+
+def test_forecasts_are_looked_at_for_those_alone_whom_somebody_asks_about(tmp_path, store):
+    wanted = subscribed(tmp_path / "alerts.toml", 'within = "2 h"\nberth = "red-hook"')
+    written(store, 1, 4, [change(0, 7, "allowed"), change(0, 8, "allowed")], [ship(0, 7), ship(0, 8, "bayonne")])
+    looked = []
+
+    def look(ship, now):
+        looked.append(ship["mmsi"])
+
+    lines(store, wanted, look)
+
+    assert set(looked) == {7}
+
+
+def test_beside_a_board_alerts_are_queued_and_sent(tmp_path, store, capsys):
+    wanted = subscribed(tmp_path / "alerts.toml", "")
+    written(store, 1, 10, [change(5, 7, "restricted", SHALLOW, name="EVA\r\n\x1b[2J")])
+    queued = tmp_path / "office.alerts.db"
+
+    with alerting_beside(store.where, wanted, queued, nothing):
+        pass
+    with alerting_beside(store.where, wanted, queued, nothing):
+        pass
+
+    (line,) = (tmp_path / "alerts.jsonl").read_text().splitlines()
+    assert json.loads(line)["name"] == r"EVA\r\n\x1b[2J"
+
+
+def test_the_command_prints_what_would_have_been_sent_and_sends_nothing(tmp_path, store, few):
+    subscribed(tmp_path / "alerts.toml", "")
+    written(store, 1, 10, [change(5, 7, "restricted", SHALLOW, name="EVA\x1b[2J")])
+    store.close()
+    before = sorted(path.name for path in tmp_path.iterdir())
+    options = ["alerts", str(tmp_path / "alerts.toml"), "--store", store.where, "--data", str(few.path), "--dry-run"]
+
+    found = CliRunner().invoke(main, options)
+
+    assert (found.exit_code, found.output) == (
+        0,
+        "to log: EVA\\x1b[2J (7) is restricted since 2020-06-30 00:05 UTC: clearance\n",
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_the_command_refuses_what_it_cannot_use_and_says_what_to_do(tmp_path):
+    def refused(*arguments):
+        found = CliRunner().invoke(main, ["alerts", *arguments])
+        assert found.exit_code == 2
+        return found.output
+
+    assert "expected a file of subscriptions" in refused(str(tmp_path / "none.toml"))
+    (tmp_path / "bad.toml").write_text(TARGET + 'token = "s3cret"\n[[subscription]]\nname = "a"\nto = ["log"]')
+    told = refused(str(tmp_path / "bad.toml"))
+    assert "expected no secret in the file but there is 'token'" in told
+    assert "s3cret" not in told
+    subscribed(tmp_path / "alerts.toml", "")
+    assert "start the board first" in refused(
+        str(tmp_path / "alerts.toml"), "--store", str(tmp_path / "x.db"), "--dry-run"
+    )
+
+
+def test_the_files_that_the_pages_show_are_files_of_subscriptions(tmp_path):
+    shown = [block.code for page in PAGES for block in of_language("toml", page)]
+    environment = {"OFFICE_TOKEN": "a", "MAIL_PASSWORD": "b"}
+
+    assert shown
+    for text in shown:
+        assert Subscriptions.from_text(text, tmp_path / "alerts.toml", environment, WORDS).wanted
