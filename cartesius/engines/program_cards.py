@@ -23,8 +23,8 @@ from cartesius.programs.programs import Program
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cartesius import Reactive
     from cartesius.correlations.join_shape import Join
+    from cartesius.language.reactives import Reactive
 
     Card = dict[str, Any]
 

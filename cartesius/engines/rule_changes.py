@@ -145,7 +145,7 @@ def gone_on(
             changed.update(dict.fromkeys(is_.reactives, changes) if changes else {})
     emitted = new._steps.atomically(lambda: new._steps.propagate(changed, set())) if changed else []
     new._journal.is_open = False  # the results are here
-    return new, emitted
+    return new, new._world.calendar.shown(emitted)
 
 
 def _changes(old: Mapping[Any, Any], new: Mapping[Any, Any], name: str, time: Time) -> list[Event]:

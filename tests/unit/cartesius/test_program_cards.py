@@ -7,8 +7,8 @@ import json
 import pytest
 
 from cartesius import Engine, Reactive, correlate
-from restrictions import most_recently, only
 from cartesius.engines.program_cards import differences, memories, program_card, shown
+from restrictions import most_recently, only
 
 left, right, other = Reactive("left"), Reactive("right"), Reactive("other")
 

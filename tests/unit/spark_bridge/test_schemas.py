@@ -322,7 +322,7 @@ def test_verdicts_of_a_rule_pack_have_a_schema():
     for output in (port.table(), port.warnings()):
         found = derived(output)
         assert found.key == t.LongType()
-        assert found.value.names == ["subject", "status", "because"]
+        assert found.value.names == ["subject", "status", "because", "pack"]
         assert found.value["because"].dataType.elementType.names == [
             "name", "text", "location", "because", "missing", "values", "severity", "reference", "margin", "stale",
             "others",
