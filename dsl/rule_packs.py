@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
@@ -43,8 +44,10 @@ from dsl.terms.links import oriented
 from dsl.terms.statements import conditions
 from dsl.terms.terms import Observation, sources
 from dsl.terms.texts import text
+from dsl.text.headings import Headings
+from dsl.text.parsing import Page
 from dsl.text.printing import Printer, printed
-from dsl.text.reading import read
+from dsl.text.reading import written_pack
 from dsl.writing.blocks import begin, end
 from dsl.writing.checking import condition
 from dsl.writing.durations import duration
@@ -131,6 +134,7 @@ class RulePack:
         self._counted: dict[str, Declaration] = {}
         self._judge: Judge | None = None
         self._version: str | None = None
+        self._declared: tuple[Declaration, ...] = ()
         self._table: Reactive | None = None
         self._warnings: Reactive | None = None
         self._place = None if location is None else self._term("location", location)
@@ -172,7 +176,11 @@ class RulePack:
         if not _is_name(text) and text != "":
             summary = f"RulePack.from_text: expected a text of rules but got text={text!r} (type={type(text).__name__})"
             raise InvalidRule(refusal(summary, [("fix", 'Path("port.rules").read_text(encoding="utf-8")')]))
-        return read(text, file, cls)
+        headings = Headings(Page.parsed(text, file))
+        pack = written_pack(headings, cls)
+        found = map(declaration, headings.sources.values())
+        pack._declared = tuple(one for one in found if one.key is None and one.another_of is None)
+        return pack
 
     def to_text(self) -> str:
         """Return the pack as a text that `from_text` reads back as the same declarations, links and rules.
@@ -184,6 +192,23 @@ class RulePack:
 
     def _printer(self) -> Printer:
         return Printer(self._place, self._only, self._used, self._links, self._statements)
+
+    @property
+    def kept(self) -> tuple[Declaration, ...]:
+        """What is known of the sources whose rows a running pack keeps: those it uses, and those its text declares."""
+        return tuple(dict.fromkeys((*self._used, *self._declared)))
+
+    @property
+    def used(self) -> tuple[Declaration, ...]:
+        """Those of them that its links and rules read, the subject first."""
+        return self._used
+
+    def over(self, kept: tuple[Declaration, ...]) -> RulePack:
+        """Return this pack, of the same version and verdicts, as one that keeps the rows of ``kept``, in that order."""
+        found = copy(self)
+        found._version, found._used = self.version, kept
+        found._judge = found._table = found._warnings = None
+        return found
 
     def __enter__(self) -> RulePack:
         """Open the pack: rules are written into it until the `with` block ends.

@@ -1,4 +1,5 @@
 """The engine that users hold, and all that it can say, save and bring back.
 
-In reading order: `explanations`, `tiers`, `snapshots`, `state_checks`, `engine`, `saving`, `traces`, `frame_runs`.
+In reading order: `explanations`, `tiers`, `snapshots`, `state_checks`, `engine`, `saving`,
+`program_cards`, `rule_changes`, `traces`, `frame_runs`.
 """

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from dsl.declarations.relating import against
 from dsl.refusals.errors import InvalidRule, refusal
-from dsl.text.headings import Headings
-from dsl.text.parsing import Page
 from dsl.text.text_expressions import free_text, place_of
 from dsl.writing.blocks import location, otherwise, require, when
 from dsl.writing.fluent import Expression
@@ -24,28 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    from dsl.text.headings import Headings
     from dsl.text.parsing import Leaf, Node
     from dsl.text.text_expressions import TextExpressions
 
 Pack = TypeVar("Pack", bound="AbstractContextManager[object]")
 """A pack of rules; what makes one is given by the caller, who stands above."""
 _SEVERITIES: Final = ("minor", "major", "critical")
-
-
-def read(text: str, file: str, make: Callable[..., Pack]) -> Pack:
-    """Return the pack that ``text`` describes.
-
-    Args:
-        text: A text of rules.
-        file: What messages call it.
-        make: What makes a pack: `RulePack`.
-
-    Raises:
-        InvalidRule: It is no text of rules, or a pack with these parts could not be written in Python either.
-        DimensionMismatch: Operands do not fit each other.
-        UnknownField: A name means nothing.
-    """
-    return written_pack(Headings(Page.parsed(text, file)), make)
 
 
 def written_pack(headings: Headings, make: Callable[..., Pack]) -> Pack:

@@ -18,13 +18,13 @@ import attrs
 
 from cartesius import Engine
 from cartesius.data.inflating import loading
+from cartesius.engines.program_cards import differences, program_card, shown
+from cartesius.engines.rule_changes import carried_over
 from cartesius.engines.saving import load, save
 from cartesius.errors import SnapshotMismatch
 from spark_bridge.columns.column_drifts import drifted, moved
 from spark_bridge.state.engine_cache import ENGINES, Kept
 from spark_bridge.state.memory_limits import warning
-from spark_bridge.state.migration import carried_over
-from spark_bridge.state.program_cards import differences, program_card, shown
 from spark_bridge.state.state_columns import decoded, encoded
 from spark_bridge.state.state_headers import Header, joined, split
 

@@ -13,9 +13,9 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
+from cartesius.engines.program_cards import differences, shown
 from cartesius.errors import SnapshotMismatch
 from spark_bridge.columns.column_drifts import gained, lost, moved
-from spark_bridge.state.program_cards import differences, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

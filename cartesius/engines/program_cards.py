@@ -23,8 +23,8 @@ from cartesius.programs.programs import Program
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cartesius import Reactive
     from cartesius.correlations.join_shape import Join
+    from cartesius.language.reactives import Reactive
 
     Card = dict[str, Any]
 
@@ -38,7 +38,7 @@ def program_card(outputs: Iterable[Reactive]) -> tuple[str, str]:
     """Return the fingerprint that an engine for ``outputs`` has, and the card, as JSON.
 
     >>> from cartesius import Reactive
-    >>> from spark_bridge.state.program_cards import program_card
+    >>> from cartesius.engines.program_cards import program_card
     >>> same = [program_card([Reactive("left")]) for _ in range(2)]
     >>> same[0] == same[1]
     True
@@ -86,7 +86,7 @@ def _digest(value: Any) -> str:
 def differences(before: str, now: str) -> list[str]:
     """Return what differs between two cards, as clauses of a sentence; the most telling first.
 
-    >>> from spark_bridge.state.program_cards import differences
+    >>> from cartesius.engines.program_cards import differences
     >>> empty = '{"python": "3.11", "outputs": ["a"], "correlations": {}}'
     >>> differences(empty, empty.replace('"a"', '"b"'))
     ["the outputs were 'a' and are 'b'"]

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from cartesius import Engine, Reactive, correlate
+from cartesius.engines.program_cards import differences, memories, program_card, shown
 from restrictions import most_recently, only
-from spark_bridge.state.program_cards import differences, memories, program_card, shown
 
 left, right, other = Reactive("left"), Reactive("right"), Reactive("other")
 

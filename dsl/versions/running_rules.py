@@ -1,0 +1,160 @@
+"""Rules at work in this process, which can be changed between two pushes without losing what is known.
+
+Changing the rules at any moment is starting afresh with the new ones over the same history of the sources that are
+kept: all that the rules at first declare, whether they read them yet or not. The verdicts that are others now are told
+at once. What cannot be carried over is refused with the reason, and leaves everything as it was.
+
+Source: `cartesius.engines.rule_changes`, which says what may change; the same on Spark is `spark_bridge.migrate`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, final
+
+from cartesius import Engine
+from cartesius.engines.rule_changes import gone_on, objection
+from cartesius.errors import CartesiusError, SnapshotMismatch
+from dsl.refusals.errors import InvalidRule, refusal
+from dsl.rule_packs import RulePack
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from cartesius import Event
+    from cartesius.language.lenience import OnError
+    from dsl.versions.followed_rules import FollowedRules
+    from dsl.versions.pack_logs import PackLog
+
+
+@final
+class RunningRules:
+    r"""A pack that judges what is pushed, and can be changed.
+
+    >>> from dsl import RulePack
+    >>> from dsl.versions.running_rules import RunningRules
+    >>> head = "pack: port\nsubject: vessel\nsource vessel by mmsi:\n    mmsi: number\n    draught: metres\n"
+    >>> deep, deeper = (RulePack.from_text(head + f"draught must be at most {most} m") for most in (15, 12))
+    >>> rules = RunningRules(deep)
+    >>> [event.value.value.status for event in rules.push("vessel", {"mmsi": 1, "draught": 14.0}, at=1)]
+    ['allowed']
+    >>> [event.value.value.status for event in rules.change(deeper)]
+    ['restricted']
+
+    Args:
+        pack: The rules at first.
+        on_error: As for `Engine`.
+    """
+
+    def __init__(self, pack: RulePack, *, on_error: OnError = "fail") -> None:
+        """Begin without any rows."""
+        self._on_error: OnError = on_error
+        self.pack = pack.over(pack.kept)
+        """The rules in force."""
+        self._engine = Engine(self.pack.table(), on_error=on_error)
+
+    def push(self, source: str, row: Any, at: int | datetime | None = None) -> list[Event]:
+        """Push a row of the source of that name, as `Engine.push` does, and return the verdicts that change."""
+        return self._engine.push(self._engine.inputs[source], row, at=at)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources whose rows are kept."""
+        return tuple(self._engine.inputs)
+
+    def advance(self, time: int | datetime) -> list[Event]:
+        """Move the clock, as `Engine.advance` does."""
+        return self._engine.advance(time)
+
+    def verdicts(self) -> dict[Any, Any]:
+        """Return the present verdicts, by subject."""
+        return self._engine.query(self.pack.table())
+
+    def change(self, pack: RulePack) -> list[Event]:
+        """Go on with other rules, and return the verdicts that are others by them, at the latest time seen.
+
+        Raises:
+            InvalidRule: What the new rules need was not kept, or a new rule raises on what is there. The rules before
+                go on, as if nothing had been tried.
+        """
+        now = self._fitting(pack)
+        self._engine._settle()  # the objects are what is saved; it changes no state
+        try:
+            engine, events = gone_on(self._engine, (now.table(),), None, self._on_error)
+        except Exception as error:
+            what = f"a rule raises on what is there: {type(error).__name__}: {error}"
+            raise InvalidRule(self._refusal(pack, what, "guard the rule, or run with on_error='unknown'")) from error
+        self._engine, self.pack = engine, now
+        return events
+
+    def _fitting(self, pack: RulePack) -> RulePack:
+        """Return the pack over the sources that are kept; refuse one that is not about them."""
+        kept = {source.name: source for source in self.pack.kept}
+        for source in pack.kept:
+            if source.name not in kept and source in pack.used:
+                fix = "declare it in the rules that a program starts with, and it is kept; start again"
+                raise InvalidRule(self._refusal(pack, f"it reads {source.name!r}, of which no rows were kept", fix))
+            if kept.get(source.name, source) != source:
+                fix = "keep the declaration, or start again"
+                raise InvalidRule(self._refusal(pack, f"it declares {source.name!r} otherwise", fix))
+        now = pack.over(self.pack.kept)
+        if reason := objection((self.pack.table(),), (now.table(),)):
+            what = (
+                "other things have to be remembered for it, as a rule that compares with now, counts rows or is about"
+            )
+            message = self._refusal(pack, f"{what} pairs is new, gone or changed", "start again, and push the history")
+            raise InvalidRule("\n".join([message, f"  in detail: {reason}"]))
+        return now
+
+    def _refusal(self, pack: RulePack, why: str, fix: str) -> str:
+        summary = f"change: version {pack.version} cannot go on with the state of version {self.pack.version}: {why}"
+        return refusal(summary, [("fix", fix)])
+
+    def follow(
+        self, rules: FollowedRules, log: PackLog | None = None, *, at: datetime | None = None, who: str | None = None
+    ) -> list[Event]:
+        """Look at a file of rules, and go on with what it has now; return the verdicts that are others by that.
+
+        What is wrong with it, or cannot be carried over, is told in ``rules.refused``; the rules before go on.
+
+        Raises:
+            InvalidArgument: There is a log, and no time ``at`` from which on the new rules hold.
+            OSError: The log cannot be written.
+        """
+        pack = rules.changed()
+        if pack is None:
+            return []
+        try:
+            events = self.change(pack)
+        except CartesiusError as error:
+            rules.refused = str(error)
+            return []
+        if log is not None:
+            log.add(pack, at=at, who=who)  # type: ignore[arg-type]  # None is refused there
+        return events
+
+    def snapshot(self) -> bytes:
+        """Return all that is known, with the rules in force, as bytes."""
+        head = {"rules": self.pack.to_text(), "kept": [source.name for source in self.pack.kept]}
+        return json.dumps(head).encode() + b"\n" + self._engine.snapshot()
+
+    @classmethod
+    def restore(cls, blob: bytes, *, on_error: OnError = "fail") -> RunningRules:
+        """Return what a snapshot holds, ready to go on.
+
+        Raises:
+            SnapshotMismatch: The bytes are damaged.
+        """
+        head, _, state = blob.partition(b"\n")
+        try:
+            said: Mapping[str, Any] = json.loads(head)
+            pack = RulePack.from_text(said["rules"])
+            kept = {source.name: source for source in pack.kept}
+            pack = pack.over(tuple(kept[name] for name in said["kept"]))
+        except (ValueError, KeyError, TypeError, CartesiusError) as error:
+            message = f"restore: expected what RunningRules.snapshot returned but got {blob[:40]!r}"
+            raise SnapshotMismatch(message) from error
+        found = cls(pack, on_error=on_error)
+        found._engine = Engine.restore(state, found.pack.table(), on_error=on_error)
+        return found

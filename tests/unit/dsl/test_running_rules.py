@@ -1,0 +1,197 @@
+"""Rules change at any moment as if the new ones had been there over the same history; or nothing changes at all."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cartesius import Delete, Engine
+from cartesius.errors import SnapshotMismatch
+from dsl import InvalidRule, RulePack
+from dsl.versions.followed_rules import FollowedRules
+from dsl.versions.pack_logs import PackLog
+from dsl.versions.running_rules import RunningRules
+
+HEAD = """pack: port
+subject: vessel
+location: destination
+source vessel by mmsi, stale after 9 s:
+    mmsi: number
+    draught: metres
+    length: metres
+    destination: text
+    eta: instant
+source berth by id:
+    id: text
+    depth: metres
+source tide, stale after 7 s:
+    height: metres
+source wind, forecast:
+    speed: knots
+links:
+    berth id is destination
+"""
+RULES = (
+    "berth depth - draught must be at least 1 m\n    name: clearance\n",
+    "length must be at most 100 m\n    name: length\n",
+    "berth depth + tide height - draught must be at least 2 m\n    name: clearance\n",
+    "when draught is above 5 m: tide height must be at least 1 m\n",
+    "at A: length must be below 60 m\n    severity: minor\n",
+    "wind speed predicted for eta must be at most 20 kn\n    name: wind\n",
+)
+SOURCES = ("vessel", "berth", "tide", "wind")
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+S = 1_000_000
+
+rules_of = st.sets(st.integers(0, len(RULES) - 1)).map(lambda chosen: "".join(RULES[n] for n in sorted(chosen)))
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["vessel", "vessel", *SOURCES]), st.integers(1, 4), st.integers(1, 12)),
+        st.tuples(st.just("change"), rules_of),
+        st.tuples(st.just("advance")),
+        st.tuples(st.just("saved")),
+    ),
+    max_size=20,
+)
+
+
+def pack(*rules, head=HEAD):
+    return RulePack.from_text(head + "".join(rules))
+
+
+def row(source, key, value, at):
+    return {
+        "vessel": {"mmsi": key, "draught": float(value % 9), "length": 20.0 * value, "destination": "AB"[value % 2],
+                   "eta": (value * 3) * S},
+        "berth": {"id": "AB"[key % 2], "depth": float(value)},
+        "tide": {"height": value / 4},
+        "wind": {"issued": at, "start": value * S, "end": (value + 2 * key) * S, "speed": 4.0 * value},
+    }[source]  # fmt: skip
+
+
+def meaning(verdict):
+    failed = sorted((one.name, one.text, str(one.location)) for one in verdict.failed)
+    missing = sorted({name for one in verdict.undecided for name in (*one.missing, *one.stale)})
+    return verdict.subject, verdict.status, failed, missing
+
+
+def told(events):
+    """What changed, when, and by which version; the order of different keys is not looked at."""
+    return sorted(
+        (event.value.key, event.end, "" if isinstance(event.value, Delete) else str(meaning(event.value.value)),
+         "" if isinstance(event.value, Delete) else event.value.value.pack)
+        for event in events
+    )  # fmt: skip
+
+
+def all_of(verdicts):
+    return {key: (meaning(one), one.pack) for key, one in verdicts.items()}
+
+
+def afresh(now, history):
+    engine = Engine(now.table())
+    for source, value, at in history:
+        if source == "advance":
+            engine.advance(at)
+        elif source in engine.inputs:
+            engine.push(engine.inputs[source], value, at=at)
+    return engine
+
+
+@settings(max_examples=25, deadline=None)
+@given(rules_of, steps)
+def test_changing_at_any_moment_is_starting_afresh_over_the_same_history(first, steps):
+    rules, history, now = RunningRules(pack(first)), [], pack(first)
+    fresh = afresh(now.over(now.kept), [])
+    for number, (what, *given_) in enumerate(steps):
+        at = number * S
+        if what == "change":
+            known = {key: one for key, (one, _) in all_of(rules.verdicts()).items()}
+            events, now = rules.change(pack(*given_)), pack(*given_)
+            fresh = afresh(now.over(rules.pack.kept), history)
+            for event in events:
+                one = None if isinstance(event.value, Delete) else meaning(event.value.value)
+                assert known.get(event.value.key) != one  # nothing is told that was known
+                known[event.value.key] = one
+            assert known == {key: one for key, (one, _) in all_of(rules.verdicts()).items()}
+        elif what == "advance":
+            history.append((what, None, at))
+            assert told(rules.advance(at)) == told(fresh.advance(at))
+        elif what == "saved":
+            rules = RunningRules.restore(rules.snapshot())
+        else:
+            history.append((what, row(what, *given_, at), at))
+            mine = rules.push(what, history[-1][1], at)
+            assert told(mine) == told(fresh.push(fresh.inputs[what], history[-1][1], at=at))
+        assert all_of(rules.verdicts()) == all_of(fresh.query(fresh.outputs[0]))
+    plain = afresh(now, history)  # the pack alone, which keeps nothing that it does not read
+    plain.advance(max([at for _, _, at in history], default=0))
+    rules.advance(max([at for _, _, at in history], default=0))
+    assert all_of(rules.verdicts()) == all_of(plain.query(now.table()))
+
+
+def running(*rules):
+    made = RunningRules(pack(*rules))
+    for number, (source, key, value) in enumerate([("vessel", 1, 6), ("berth", 2, 8), ("vessel", 2, 8)]):
+        made.push(source, row(source, key, value, number * S), number * S)
+    return made
+
+
+CURRENT = HEAD + "source current:\n    rate: knots\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "rule", "why"),
+    [
+        (CURRENT, "current rate must be below 2 kn\n", "of which no rows were kept"),
+        (HEAD.replace("draught: metres", "draught: feet"), RULES[1], "declares 'vessel' otherwise"),
+        (HEAD.replace("stale after 7 s", "stale after 8 s"), RULES[3], "declares 'tide' otherwise"),
+        (HEAD.replace("pack: port", "pack: quay"), RULES[1], "the outputs were 'port' and are 'quay'"),
+        (HEAD, "number of berth must be at least 1\n", "counts rows"),
+        (HEAD, "eta - now must be at most 5 s\n", "compares with now"),
+    ],
+)
+def test_what_cannot_be_carried_over_is_refused_and_nothing_changes(head, rule, why):
+    rules = running(RULES[0])
+    before, version = rules.snapshot(), rules.pack.version
+    with pytest.raises(InvalidRule, match=why):
+        rules.change(pack(rule, head=head))
+    assert rules.snapshot() == before
+    assert rules.pack.version == version
+    assert rules.change(pack(RULES[1])) != []
+
+
+def test_a_new_rule_that_raises_on_what_is_there_is_refused():
+    rules = RunningRules(pack(RULES[1]))
+    rules.push("vessel", row("vessel", 1, 3, 0) | {"draught": "deep"}, 0)
+    before = rules.snapshot()
+    with pytest.raises(InvalidRule, match="a rule raises on what is there: TypeError"):
+        rules.change(pack("draught must be below 5 m\n"))
+    assert rules.snapshot() == before
+
+
+def test_a_file_is_followed_and_who_changed_it_is_logged(tmp_path):
+    file, log = tmp_path / "port.rules", PackLog(tmp_path / "packs.jsonl")
+    file.write_text(HEAD + RULES[0])
+    followed, rules = FollowedRules(file), running(RULES[0])
+    assert rules.follow(followed, log, at=NOON) == []
+    file.write_text(HEAD + RULES[0] + RULES[1])
+    events = rules.follow(followed, log, at=NOON, who="eva")
+    assert {event.value.value.pack for event in events} == {pack(*RULES[:2]).version}
+    assert [(one.version, one.at, one.who) for one in log.packs()] == [(pack(*RULES[:2]).version, NOON, "eva")]
+    for wrong in (HEAD + "draught must\n", HEAD.replace("port", "quay", 1) + RULES[1]):
+        before = rules.snapshot()
+        file.write_text(wrong)
+        assert rules.follow(followed, log, at=NOON) == []
+        assert followed.refused
+        assert rules.snapshot() == before
+    assert len(log.packs()) == 1
+
+
+def test_damaged_snapshots_are_refused():
+    for blob in (b"", b"{}\n", running(RULES[0]).snapshot()[:-9]):
+        with pytest.raises(SnapshotMismatch):
+            RunningRules.restore(blob)
