@@ -21,6 +21,7 @@ from attrs import evolve
 
 from cartesius import Engine
 from cartesius.drawing.html_tables import paragraphs
+from cartesius.engines.rule_changes import LiveProgram
 from cartesius.language.lenience import checked_on_error
 from dsl.declarations.admission import admit_other, admit_pairs, admit_totals, refuse_relations
 from dsl.declarations.forecasts import refuse_bare
@@ -204,11 +205,45 @@ class RulePack:
         return self._used
 
     def over(self, kept: tuple[Declaration, ...]) -> RulePack:
-        """Return this pack, of the same version and verdicts, as one that keeps the rows of ``kept``, in that order."""
+        """Return this pack, of the same version and verdicts, as one that keeps the rows of ``kept``, in that order.
+
+        Raises:
+            InvalidRule: It reads a source of which no rows are kept, or declares one otherwise.
+        """
+        there = {source.name: source for source in kept}
+        for source in self.kept:
+            why = fix = ""
+            if source.name not in there and source in self._used:
+                why = f"it reads {source.name!r}, of which no rows were kept"
+                fix = "declare it in the rules that a program starts with, and it is kept; start again"
+            elif there.get(source.name, source) != source:
+                why, fix = f"it declares {source.name!r} otherwise", "keep the declaration, or start again"
+            if why:
+                summary = f"change: version {self.version} cannot go on with what is kept: {why}"
+                raise InvalidRule(refusal(summary, [("fix", fix)]))
         found = copy(self)
         found._version, found._used = self.version, kept
         found._judge = found._table = found._warnings = None
         return found
+
+    def live(self, *, warnings: bool = False) -> LiveProgram:
+        r"""Return the pack as a program that can go on with other rules while it runs, for `correlate_frames`.
+
+        There has to be a frame of each source that the rules declare, read or not, so that later rules can read it.
+
+        >>> from dsl import RulePack
+        >>> head = "pack: port\nsubject: vessel\nsource vessel by mmsi:\n    mmsi: number\n    draught: metres\n"
+        >>> live = RulePack.from_text(head + "draught must be at most 15 m").live()
+        >>> [output.name for output in live.outputs(head + "draught must be at most 12 m")]
+        ['port']
+
+        Args:
+            warnings: Whether the warnings are an output beside the verdicts.
+
+        Raises:
+            InvalidRule: The pack has no text.
+        """
+        return LiveProgram(self.over(self.kept).to_text(), partial(_outputs, warnings=warnings))
 
     def __enter__(self) -> RulePack:
         """Open the pack: rules are written into it until the `with` block ends.
@@ -576,6 +611,12 @@ class RulePack:
             raise InvalidRule(refusal(f"RulePack {self.name!r}: expected an expression but got {argument}={given!r}"))
         refuse_relations(f"RulePack {self.name!r}: {argument}", given.term)
         return given.term
+
+
+def _outputs(text: str, first: str, *, warnings: bool) -> list[Reactive]:
+    """Return the outputs of a text, as a change of the first one."""
+    found = RulePack.from_text(text).over(RulePack.from_text(first).kept)
+    return [found.table(), found.warnings()] if warnings else [found.table()]
 
 
 def _is_name(value: object) -> bool:

@@ -13,6 +13,8 @@ workers. What a program says itself of how it may be split is read in `cartesius
 from cartesius.installation import needing
 
 with needing("import spark_bridge", "cartesius-joins[spark]"):
+    from cartesius.engines.rule_changes import LiveProgram as LiveProgram
+
     from .frames import Frames as Frames
     from .frames import correlate_frames as correlate_frames
     from .state.migration import Migration as Migration
@@ -20,4 +22,4 @@ with needing("import spark_bridge", "cartesius-joins[spark]"):
     from .state.state_reports import StateReport as StateReport
     from .state.state_reports import state_report as state_report
 
-__all__ = ["Frames", "Migration", "StateReport", "correlate_frames", "migrate", "state_report"]
+__all__ = ["Frames", "LiveProgram", "Migration", "StateReport", "correlate_frames", "migrate", "state_report"]

@@ -15,19 +15,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 from uuid import uuid4
 
+from attrs import evolve
 from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 from pyspark.sql.utils import is_remote
 
 from cartesius.analysis.partition_choice import chosen_partition
-from cartesius.analysis.partitioning import Partitioning
 from cartesius.batching.world import World
 from cartesius.core.engine_core import MICROSECOND
+from cartesius.engines.rule_changes import LiveProgram
 from cartesius.errors import InvalidArgument
 from cartesius.programs.programs import Program
-from spark_bridge.columns.schemas import result_schema
+from spark_bridge.reading.demands import Demands
 from spark_bridge.reading.options import (
     by_source,
+    check_live,
     check_options,
     check_partition_types,
     check_sequences,
@@ -49,6 +51,7 @@ from spark_bridge.state.bucket_states import BucketStates
 from spark_bridge.state.checkpoints import CheckpointNote, settled
 from spark_bridge.state.memory_limits import check_bounded, checked_limit
 from spark_bridge.state.migration import Migration
+from spark_bridge.transport.change_frames import CHANGES, change_source
 from spark_bridge.transport.dead_letters import Plausible
 from spark_bridge.transport.emission import Layout
 from spark_bridge.transport.envelope import letters_of, opened, results_of, tagged, united
@@ -95,7 +98,7 @@ class Frames:
         partition: Mapping[str, str],
         states: BucketStates,
         waits: bool,
-        without: Callable[[Mapping[str, list[str]]], Frames],
+        again: Callable[[Mapping[str, list[str]], str | None], Frames],
     ) -> None:
         self._parts = parts
         self._layout = layout
@@ -104,7 +107,7 @@ class Frames:
         self._partition = partition
         self._states = states
         self._waits = waits
-        self._without = without
+        self._again = again
 
     def __repr__(self) -> str:
         """Show the outputs."""
@@ -193,10 +196,11 @@ class Frames:
             raise InvalidArgument(message)
         spark = self._parts.sparkSession
         note = self._states.note(waits=self._waits)
-        new = {} if is_remote() else settled(CheckpointNote(spark, checkpoint), note, self._states.before)
-        if new:
-            again = partial(self._without(new).start, results=results, dead=dead, late=late, checkpoint=checkpoint)
-            return again(trigger=trigger, name=name, **options)
+        new, text = ({}, None) if is_remote() else settled(CheckpointNote(spark, checkpoint), note, self._states.before)
+        if new or text is not None:
+            again = self._again(new, text)
+            start = partial(again.start, results=results, dead=dead, late=late, checkpoint=checkpoint)
+            return start(trigger=trigger, name=name, **options)
         shares = [Share(results, ("result",), self._results)]
         for sink, kinds in [(dead, ("dead", "late"))] if late is None else [(dead, ("dead",)), (late, ("late",))]:
             shares.append(Share(sink, kinds, partial(self._letters, kinds)))
@@ -212,7 +216,7 @@ class Frames:
 
 
 def correlate_frames(
-    program: Reactive | Sequence[Reactive] | Migration,
+    program: Reactive | Sequence[Reactive] | Migration | LiveProgram,
     frames: Mapping[str, DataFrame],
     *,
     event_time: str,
@@ -228,6 +232,7 @@ def correlate_frames(
     unbounded: bool = False,
     soft_limit: int | None = 64 * 2**20,
     on_error: OnError = "fail",
+    changes: DataFrame | None = None,
 ) -> Frames:
     """Run a program over DataFrames, with the results that an engine in this process would give.
 
@@ -246,7 +251,8 @@ def correlate_frames(
     when a row or a deadline of its engine is due.
 
     Args:
-        program: One output reactive, or several; a column of the results names the output. Or what `migrate` returns.
+        program: One output reactive, or several; a column of the results names the output. Or what `migrate` returns,
+            or a `LiveProgram`, such as that of a pack of rules (`RulePack.live`).
         frames: The DataFrame of each input, by the input's name. On a table each row is an update of the row with its
             key. The value is a mapping of the frame's columns without the helper columns named here, or of the
             reactive's ``fields`` if it declares them. Beside streams, a frame that is none is static: its rows are
@@ -279,12 +285,19 @@ def correlate_frames(
             and in which rule; ``"dead_letter"``, the row is set aside; ``"unknown"``, a rule of a pack is undecided
             where it raises, for programs made of packs. A query may go on from its checkpoint with another one. What
             raises when a deadline is due has no row, and always fails.
+        changes: With a `LiveProgram` a stream of the texts that follow its first, in a column ``text``, beside the
+            column of event times, which says when each was made. A text holds from the micro-batch with which it comes
+            on, before its rows, in every bucket; what was said by the text before, and is otherwise now, is told with
+            the results. One that cannot be gone on with is a dead letter of ``changes``, with the reason. A restart
+            goes on with the text that was in force.
 
     Raises:
         InvalidArgument: Whatever can be seen to be wrong before anything runs.
     """
+    live = program if isinstance(program, LiveProgram) else None
     before = program.before if isinstance(program, Migration) else {}
-    outputs = program.outputs if isinstance(program, Migration) else checked_outputs(program)
+    outputs = _outputs(program)
+    check_live(live, changes)
     described = Program(outputs, World(MICROSECOND))
     described.drop()
     inputs, output_names = described.inputs, [described.names[output] for output in outputs]
@@ -315,7 +328,6 @@ def correlate_frames(
     else:
         by_partition = by_source("partition_by", partition_by, schemas_in)
     count = buckets if by_partition else 1
-    split = Partitioning(outputs, by_partition if count > 1 else {}, in_order=in_order)
     sources = [
         make_source(
             number,
@@ -331,34 +343,41 @@ def correlate_frames(
         for number, (name, frame) in enumerate(frames.items())
     ]
     check_partition_types(by_partition if count > 1 else {}, schemas_in)
-    for source in sources:
-        split.check_table(inputs[source.input.name])
-    given = given_schemas(schema, output_names)
-    schemas = {
-        name: result_schema(output, name, values_in, given.get(name), schemas_in)
-        for name, output in zip(output_names, outputs, strict=True)
-    }
-    everywhere = frozenset(
-        name for name, output in zip(output_names, outputs, strict=True) if count > 1 and not split.is_split(output)
+    demands = Demands(
+        values_in, schemas_in, given_schemas(schema, output_names), by_partition if count > 1 else {}, in_order
     )
-    layout, key = _common(schemas, [name for name, output in zip(output_names, outputs, strict=True) if output.table])
+    met = demands.met(outputs)
+    layout, key = _common(
+        met.schemas, [name for name, output in zip(output_names, outputs, strict=True) if output.table]
+    )
     sources_in = tuple(source.input for source in sources)
-    policy = for_engines(checked_policy(on_error, outputs))
     believed = Plausible(plausible)
     static = static_rows(sources, count, believed) if is_streaming else StaticRows()
     states = BucketStates(
-        outputs, sources_in, uuid4().hex, soft_limit, by_partition, before, policy, count, static.digests
+        outputs,
+        sources_in,
+        uuid4().hex,
+        soft_limit,
+        by_partition,
+        before,
+        for_engines(checked_policy(on_error, outputs)),
+        count,
+        static.digests,
+        live,
+        demands,
     )
-    runner = Buckets(outputs, sources_in, layout, everywhere, states, on_error, static)
+    runner = Buckets(outputs, sources_in, layout, met.everywhere, states, on_error, static)
+    if changes is not None:
+        sources.append(change_source(changes, len(sources), event_time))
     if is_streaming:
         done = _streamed(runner, sources, count, believed, watermark, has_watermark=has_watermark, holds=holds)
     else:
         done = _batched(runner, sources, count, believed, watermark, follows=follows, close=close)
 
-    def without(columns: Mapping[str, list[str]]) -> Frames:
+    def again(columns: Mapping[str, list[str]], text: str | None) -> Frames:
         rest = {name: frame.drop(*columns.get(name, ())) for name, frame in frames.items()}
         return correlate_frames(
-            program,
+            program if live is None or text is None else evolve(live, text=text),
             rest,
             event_time=event_time,
             partition_by=partition_by,
@@ -373,9 +392,20 @@ def correlate_frames(
             unbounded=unbounded,
             soft_limit=soft_limit,
             on_error=on_error,
+            changes=changes,
         )
 
-    return Frames(done, layout, key, count, by_partition, states, holds, without)
+    return Frames(done, layout, key, count, by_partition, states, holds, again)
+
+
+def _outputs(program: Any) -> tuple[Reactive, ...]:
+    """Return the outputs with which a query begins."""
+    match program:
+        case Migration():
+            return program.outputs
+        case LiveProgram():
+            return checked_outputs(program.outputs())
+    return checked_outputs(program)
 
 
 def _streamed(
@@ -390,7 +420,8 @@ def _streamed(
 ) -> DataFrame:
     """Return the parts that streams give."""
     called = count if runner.static.split else 1
-    parts = {one.input.name: tagged(one, count, believed, called) for one in sources if one.event_time is not None}
+    travels = [one for one in sources if one.event_time is not None or one.input is CHANGES]
+    parts = {one.input.name: tagged(one, count, believed, called) for one in travels}
     marked = _watermarked(parts, watermark)
     return run_streaming(marked, runner, bucket_numbers(count), has_watermark=has_watermark, holds=holds)
 

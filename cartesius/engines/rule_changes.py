@@ -16,7 +16,9 @@ Source: DESIGN.md, section 7; SPARK_FACTS, what users ask for ("changing the rul
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
+
+import attrs
 
 from cartesius.batching.world import World
 from cartesius.core.engine_core import MICROSECOND
@@ -31,12 +33,41 @@ from cartesius.results.outputs import Events, is_unchanged
 from cartesius.results.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.correlations.join_shape import Join
     from cartesius.data.events import Time
     from cartesius.language.lenience import OnError
     from cartesius.language.reactives import Reactive
+
+
+@final
+@attrs.frozen
+class LiveProgram:
+    """A program that is written as a text, and can go on as that of another text while it runs.
+
+    >>> from cartesius import Reactive, correlate
+    >>> from restrictions import as_table, retracting
+    >>> from spark_bridge import LiveProgram
+    >>> ship = Reactive("ship", table=True, key="mmsi")
+    >>> def deep(text, first):
+    ...     least = float(text)
+    ...     body = {"where": lambda ship: ship.draught > least, "yields": lambda ship: {"draught": ship.draught}}
+    ...     return [correlate(ship=ship, restrict=retracting() | as_table("ship"), name="deep", **body)]
+    >>> live = LiveProgram("12", deep)  # correlate_frames(live, …, changes=a stream with a column "text")
+
+    Args:
+        text: The text with which it begins.
+        read: Makes the outputs of a text, its first argument, as a change of the one with which the program began, its
+            second. It raises `CartesiusError` where it cannot. Processes that run the program are sent it, and call it.
+    """
+
+    text: str
+    read: Callable[[str, str], Sequence[Reactive]]
+
+    def outputs(self, text: str | None = None) -> tuple[Reactive, ...]:
+        """Return the outputs of a text; None: of the first."""
+        return tuple(self.read(self.text if text is None else text, self.text))
 
 
 def objection(before: Sequence[Reactive], now: Sequence[Reactive]) -> str:

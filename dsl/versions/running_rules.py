@@ -4,7 +4,7 @@ Changing the rules at any moment is starting afresh with the new ones over the s
 kept: all that the rules at first declare, whether they read them yet or not. The verdicts that are others now are told
 at once. What cannot be carried over is refused with the reason, and leaves everything as it was.
 
-Source: `cartesius.engines.rule_changes`, which says what may change; the same on Spark is `spark_bridge.migrate`.
+Source: `cartesius.engines.rule_changes`, which says what may change; on Spark `RulePack.live` does the same.
 """
 
 from __future__ import annotations
@@ -90,14 +90,6 @@ class RunningRules:
 
     def _fitting(self, pack: RulePack) -> RulePack:
         """Return the pack over the sources that are kept; refuse one that is not about them."""
-        kept = {source.name: source for source in self.pack.kept}
-        for source in pack.kept:
-            if source.name not in kept and source in pack.used:
-                fix = "declare it in the rules that a program starts with, and it is kept; start again"
-                raise InvalidRule(self._refusal(pack, f"it reads {source.name!r}, of which no rows were kept", fix))
-            if kept.get(source.name, source) != source:
-                fix = "keep the declaration, or start again"
-                raise InvalidRule(self._refusal(pack, f"it declares {source.name!r} otherwise", fix))
         now = pack.over(self.pack.kept)
         if reason := objection((self.pack.table(),), (now.table(),)):
             what = (

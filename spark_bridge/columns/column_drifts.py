@@ -35,6 +35,9 @@ def moved(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     keys, now_keys = before["keys"], now["keys"]
     if keys != now_keys and count > 1:
         return f"its rows were spread over the buckets by {keys}, and not by {now_keys}; write partition_by={keys}"
+    if before.get("live", False) != now.get("live", False):
+        had, has = ("had", "has not") if before.get("live") else ("had not", "has")
+        return f"its program {had} changes=, and {has} now; give it as it was"
     static, now_static = before.get("static", {}), now.get("static", {})
     for name in {**static, **now_static}:
         if name not in now_static or name not in static:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import types as t
 
@@ -11,6 +11,9 @@ from cartesius import Reactive
 from cartesius.analysis.partitioning import ANYHOW
 from cartesius.errors import InvalidArgument, near
 from spark_bridge.transport.source_frames import KEY_TYPES, table_key
+
+if TYPE_CHECKING:
+    from cartesius.engines.rule_changes import LiveProgram
 
 MARK: Final = "spark.watermarkDelayMs"  # what withWatermark leaves in the metadata of a column
 
@@ -27,6 +30,15 @@ def checked_outputs(program: Any) -> tuple[Reactive, ...]:
         )
         raise InvalidArgument(message)
     return outputs
+
+
+def check_live(live: LiveProgram | None, changes: Any) -> None:
+    """Raise `InvalidArgument` if there is a program that can change and nothing that changes it, or the reverse."""
+    if (live is None) == (changes is None):
+        return
+    got = "a LiveProgram without changes=" if live else "changes= for a program that cannot change"
+    message = f"correlate_frames: expected changes= with a LiveProgram, and with nothing else, but got {got}"
+    raise InvalidArgument(message)
 
 
 def check_options(frames: Any, known: list[str], buckets: Any, order: Any) -> None:

@@ -23,10 +23,18 @@ from cartesius.columns.batches.running import Attempt, attempt
 from cartesius.columns.batches.slicing import between
 from cartesius.errors import InvalidArgument, NotStorable
 from spark_bridge.columns.row_texts import value_text
-from spark_bridge.running.row_errors import failed_on_row, failed_without_row, for_engines, raised
+from spark_bridge.running.row_errors import (
+    failed_on_change,
+    failed_on_row,
+    failed_without_row,
+    for_engines,
+    raised,
+    refused_change,
+)
 from spark_bridge.state.bucket_states import BucketStates
 from spark_bridge.state.engine_cache import once_a_worker
 from spark_bridge.transport.arrivals import REASON, TIME, Arrivals, Columns, before, joined, not_before, restored
+from spark_bridge.transport.change_frames import CHANGES, TEXT
 from spark_bridge.transport.dead_letters import kind_of_late, unreadable
 from spark_bridge.transport.emission import Emission
 from spark_bridge.transport.narrowing import narrowed
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
     from cartesius import Engine, Event, Reactive
     from cartesius.columns.batches.feeds import Feed
     from spark_bridge.running.row_errors import OnError
+    from spark_bridge.state.bucket_states import Opened
     from spark_bridge.transport.arrivals import Input
     from spark_bridge.transport.emission import Layout
 
@@ -135,9 +144,10 @@ class Buckets:
         """
         # Not durable=True: what is pushed was read from Arrow, and so is plain data.
         opened = self.states.open(bucket, state, holds=holds or follows)
+        out = Emission(self.layout, frozenset() if bucket == 0 else self.everywhere)
+        self._change(opened, chunks.get(len(self.inputs), ()), out)
         engine, waiting = opened.engine, opened.held or {}
         held = [restored(source, waiting.get(source.name)) for source in self.inputs]
-        out = Emission(self.layout, frozenset() if bucket == 0 else self.everywhere)
         call = _Call(engine, out, bucket, self.on_error)
         rows = call.readable(self._columns(chunks))
         call.out.add(opened.changes)
@@ -165,6 +175,29 @@ class Buckets:
         if opened.warning:
             call.out.letter("warning", "", opened.warning, None, "")
         return Outcome(call.out.parts(), blob, min(times, default=None))
+
+    def _change(self, opened: Opened, chunks: Sequence[bytes], out: Emission) -> None:
+        """Go on with the programs that have come, one after the other; one that cannot follow is a letter."""
+        if not chunks:
+            return
+        call = _Call(opened.engine, out, opened.bucket, self.on_error)
+        changes = call.readable([Columns(CHANGES, unpacked(chunks, chunk_schema(CHANGES.schema)))])
+        refused = []
+        for one, row, _ in Arrivals(changes).between(0, len(changes[0])):
+            text = one.vectors[TEXT].to_list()[row]
+            try:
+                outputs = self.states.following(opened, text)
+            except Exception as error:  # alike in every bucket, whatever `LiveProgram.read` raises
+                refused.append((one, row, refused_change(error)))
+                continue
+            if outputs is None:
+                continue
+            try:
+                self.states.go_on(opened, text, outputs)
+            except Exception as error:
+                raise failed_on_change(error, [output.name for output in outputs], opened.bucket) from error
+        if opened.bucket == 0:
+            call._aside("dead", refused)
 
     def _columns(self, chunks: Mapping[int, Sequence[bytes]]) -> list[Columns]:
         return [

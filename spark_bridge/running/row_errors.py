@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 from traceback import format_exception
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
-from cartesius.errors import InvalidArgument, RuleRaised, places_of, shortened
+from cartesius.errors import CartesiusError, InvalidArgument, RuleRaised, places_of, shortened
 from cartesius.language import lenience
 
 if TYPE_CHECKING:
@@ -87,6 +87,20 @@ def failed_without_row(error: Exception, failure: Failure, bucket: int) -> RuleR
         due = f"on what was due at {_moment(failure.deadline)}"
     mend = "mend the rule, and go on with the state by spark_bridge.migrate"
     return _failed(error, failure, f"{due} in bucket {bucket}, so that no row can be set aside; {mend}")
+
+
+def failed_on_change(error: Exception, outputs: Iterable[str], bucket: int) -> RuleRaised:
+    """Return the error of a query that fails on a change of its program, which other buckets may have gone on with."""
+    return RuleRaised(
+        f"the query of {', '.join(map(repr, outputs))}: expected changed rules that can be computed on what is there"
+        f' but {_told(error)}, in bucket {bucket}; start again with on_error="unknown", by which rules of packs are'
+        " undecided where they raise, or begin a new checkpoint"
+    )
+
+
+def refused_change(error: Exception) -> str:
+    """Return the reason of a change that a query does not go on with."""
+    return str(error) if isinstance(error, CartesiusError) else _told(error)
 
 
 def _failed(error: Exception, failure: Failure, what: str) -> RuleRaised:

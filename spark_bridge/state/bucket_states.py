@@ -1,8 +1,8 @@
 """The state of a bucket between calls: opened before a call, sealed after it. Nothing else writes or reads blobs.
 
-A blob has a header (`state_headers`) and a body (`state_columns`): the engine's state (`saving`)
-and the rows that wait. It belongs to one program and to one set of columns; the header tells which, and what differs is
-said when it is refused.
+A blob has a header (`state_headers`) and a body (`state_columns`): the engine's state (`saving`) and waiting rows. It
+belongs to one program and to one set of columns; the header tells which, and what differs is said when it is
+refused. Of a program that can change while it runs the header tells the first, and the body the text that is in force.
 
 Invariant: an engine opened from a blob goes on as the one that was sealed into it, whether it was kept or is decoded.
 """
@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import OrderedDict
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import attrs
 
 from cartesius import Engine
 from cartesius.data.inflating import loading
 from cartesius.engines.program_cards import differences, program_card, shown
-from cartesius.engines.rule_changes import carried_over
+from cartesius.engines.rule_changes import carried_over, gone_on, objection
 from cartesius.engines.saving import load, save
-from cartesius.errors import SnapshotMismatch
+from cartesius.errors import InvalidArgument, SnapshotMismatch
+from cartesius.language.lenience import check_lenient
 from spark_bridge.columns.column_drifts import drifted, moved
 from spark_bridge.state.engine_cache import ENGINES, Kept
 from spark_bridge.state.memory_limits import warning
@@ -32,8 +34,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Event, Reactive
+    from cartesius.engines.rule_changes import LiveProgram
     from cartesius.language.lenience import OnError
+    from spark_bridge.reading.demands import Demands
     from spark_bridge.transport.arrivals import Input
+
+_TEXTS: Final = 8
+"""So many programs that have followed the first are kept as they were read."""
 
 
 @attrs.define(eq=False)
@@ -49,6 +56,7 @@ class Opened:
         size: How many bytes its state had before the call.
         changes: What comes of carrying its state over from another program.
         warning: What its state's size gives reason to say, once it is sealed; empty for nothing.
+        text: The text of its program; None: the one that the query began with.
     """
 
     bucket: int
@@ -59,6 +67,7 @@ class Opened:
     size: int = 0
     changes: list[Event] = attrs.field(factory=list)
     warning: str = ""
+    text: str | None = None
 
 
 @attrs.frozen(eq=False)
@@ -75,6 +84,8 @@ class BucketStates:
         on_error: What becomes of a rule that raises. It is no part of a state.
         buckets: How many buckets there are.
         static: The digests of the rows of static frames, by source.
+        live: The program as one that can change; ``outputs`` are those of its first text. None: it cannot.
+        demands: What the programs that follow it must fit.
         card: The fingerprint and the `program_card` of the outputs.
     """
 
@@ -87,6 +98,8 @@ class BucketStates:
     on_error: OnError = "fail"
     buckets: int = 1
     static: Mapping[str, str] = attrs.field(factory=dict)
+    live: LiveProgram | None = None
+    demands: Demands | None = None
     card: tuple[str, str] = attrs.field(repr=False)  # it travels: a worker need not make it for each task
 
     @card.default
@@ -105,13 +118,15 @@ class BucketStates:
         columns = json.dumps(self._columns, sort_keys=True)
         inputs = hashlib.blake2b(columns.encode(), digest_size=16).hexdigest()
         spread = {"buckets": self.buckets, "keys": dict(self.keys), "static": dict(self.static)}
+        spread |= {} if self.live is None else {"live": True}
         about = json.dumps({"program": json.loads(card), "inputs": self._columns, **spread})
         return Header(0, 0, program, inputs, about)
 
     def note(self, *, waits: bool) -> dict[str, Any]:
         """Return what is noted in a checkpoint (`checkpoints`)."""
         about = json.loads(self._header.about)
-        return {"program": self._header.program, "about": about, "waits": waits}
+        text = {} if self.live is None else {"text": self.live.text}
+        return {"program": self._header.program, "about": about, "waits": waits, **text}
 
     def open(self, bucket: int, blob: bytes | None, *, holds: bool = False) -> Opened:
         """Return the bucket as its last call left it, or as new.
@@ -134,22 +149,72 @@ class BucketStates:
         changes: list[Event] = []
         kept = ENGINES.take(self.query, bucket, header.digest)
         if kept is not None:
-            engine, held, waiting = kept.engine, kept.held, kept.waiting
+            engine, held, waiting, text = kept.engine, kept.held, kept.waiting, kept.text
         else:
             found = decoded(body)
-            held, waiting = found["held"], found["waiting"]
+            held, waiting, text = found["held"], found["waiting"], found.get("text")
             if header.program in self.before:
                 before = self.before[header.program]
                 engine, changes = carried_over(found["engine"], before, self.outputs, lateness, self.on_error)
             else:
-                engine = loading(lambda: load(found["engine"], self.outputs, lateness, self.on_error))
+                outputs = self.outputs if text is None else self._outputs_of(text)
+                engine = loading(lambda: load(found["engine"], outputs, lateness, self.on_error))
         if (held is not None) != holds:
             message = (
                 f"restore: expected the state of {header} {'with' if holds else 'without'} rows that wait but it was"
                 " written with another order; keep order= and sequence= as they were"
             )
             raise SnapshotMismatch(message)
-        return Opened(bucket, header.version, engine, held, waiting, len(blob), changes)
+        return Opened(bucket, header.version, engine, held, waiting, len(blob), changes, text=text)
+
+    def following(self, opened: Opened, text: str) -> tuple[Reactive, ...] | None:
+        """Return the program of another text, with which a bucket can go on; None if it is the one that it has.
+
+        Whether it can does not depend on what is in the bucket: all decide alike.
+
+        Raises:
+            Exception: It cannot, as the text is none of a program, or its program needs other things in memory.
+        """
+        assert self.live is not None
+        if text == (self.live.text if opened.text is None else opened.text):
+            return None
+        before = self.outputs if opened.text is None else self._outputs_of(opened.text)
+        outputs = self._outputs_of(text)
+        if self.on_error == "unknown":
+            check_lenient(outputs, "changes")
+        if reason := objection(before, outputs):
+            message = f"changes: {reason}; begin a new checkpoint"
+            raise InvalidArgument(message)
+        return outputs
+
+    def go_on(self, opened: Opened, text: str, outputs: tuple[Reactive, ...]) -> None:
+        """Let a bucket go on as what is `following`; what is given by that is added to ``opened.changes``.
+
+        Raises:
+            Exception: What the new program raises on what is in the bucket.
+        """
+        opened.engine._settle()
+        lateness = None if opened.held is None else 0
+        opened.engine, changes = gone_on(opened.engine, outputs, lateness, self.on_error)
+        opened.changes += changes
+        opened.text = text
+
+    @cached_property
+    def _read(self) -> OrderedDict[str, tuple[Reactive, ...]]:
+        return OrderedDict()
+
+    def _outputs_of(self, text: str) -> tuple[Reactive, ...]:
+        """Return the outputs of a text that has followed the first, the same for the same text."""
+        assert self.live is not None
+        found = self._read.pop(text, None)
+        if found is None:
+            found = self.live.outputs(text)
+            if self.demands is not None:
+                self.demands.check_follows(found, self.outputs)
+        self._read[text] = found
+        if len(self._read) > _TEXTS:
+            self._read.popitem(last=False)
+        return found
 
     def seal(self, opened: Opened) -> bytes:
         """Return the blob of a bucket after a call, and keep its engine for the next one.
@@ -157,10 +222,12 @@ class BucketStates:
         Raises:
             NotStorable: Its state holds something that is not plain data.
         """
-        body = encoded({"engine": save(opened.engine), "held": opened.held, "waiting": opened.waiting})
+        text = {} if opened.text is None else {"text": opened.text}
+        body = encoded({"engine": save(opened.engine), "held": opened.held, "waiting": opened.waiting, **text})
         header = attrs.evolve(self._header, bucket=opened.bucket, version=opened.version + 1)
         blob, digest = joined(header, body)
-        ENGINES.put(self.query, opened.bucket, Kept(digest, opened.engine, opened.held, opened.waiting, len(blob)))
+        kept = Kept(digest, opened.engine, opened.held, opened.waiting, len(blob), opened.text)
+        ENGINES.put(self.query, opened.bucket, kept)
         opened.warning = warning(opened.size, len(blob), self.soft_limit)
         return blob
 

@@ -84,8 +84,14 @@ def objection(before: Mapping[str, Any], now: Mapping[str, Any], carried: Mappin
     return lost(before["about"]["inputs"], now["about"]["inputs"])
 
 
-def settled(note: CheckpointNote, now: dict[str, Any], carried: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Check a query against its checkpoint and note it there; return the new columns of each source, to be ignored.
+def settled(
+    note: CheckpointNote, now: dict[str, Any], carried: Mapping[str, Any]
+) -> tuple[dict[str, list[str]], str | None]:
+    """Check a query against its checkpoint and note it there.
+
+    Returns:
+        The new columns of each source, to be ignored; and the text with which its program began, if it is another one.
+        Of a query with that text nothing was checked yet.
 
     Raises:
         SnapshotMismatch: It cannot go on from there.
@@ -93,7 +99,9 @@ def settled(note: CheckpointNote, now: dict[str, Any], carried: Mapping[str, Any
     before = note.read()
     if before is None:
         note.write(now)
-        return {}
+        return {}, None
+    if "text" in before and "text" in now and before["text"] != now["text"]:
+        return {}, before["text"]
     reason = objection(before, now, carried)
     if reason:
         message = f"start: expected the query of this checkpoint but {reason}, or begin a new checkpoint"
@@ -107,4 +115,4 @@ def settled(note: CheckpointNote, now: dict[str, Any], carried: Mapping[str, Any
             _LOG.warning("new columns of %r are ignored, as the state of the checkpoint has none: %s", source, listed)
     about = {**now["about"], "inputs": before["about"]["inputs"]}
     note.write({**now, "about": about, "ignored": {**told, **new}})
-    return new
+    return new, None

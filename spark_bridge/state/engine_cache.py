@@ -55,6 +55,7 @@ class Kept:
         held: The rows that wait.
         waiting: How many they are.
         size: How many bytes the blob has, by which the cache is bounded.
+        text: The text of the program; None: the one that the query began with.
     """
 
     digest: str
@@ -62,6 +63,7 @@ class Kept:
     held: Any
     waiting: int
     size: int
+    text: str | None = None
 
 
 @final

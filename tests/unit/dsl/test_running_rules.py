@@ -123,7 +123,8 @@ def test_changing_at_any_moment_is_starting_afresh_over_the_same_history(first, 
         elif what == "saved":
             rules = RunningRules.restore(rules.snapshot())
         else:
-            history.append((what, row(what, *given_, at), at))
+            key, value = given_
+            history.append((what, row(what, key, value, at), at))
             mine = rules.push(what, history[-1][1], at)
             assert told(mine) == told(fresh.push(fresh.inputs[what], history[-1][1], at=at))
         assert all_of(rules.verdicts()) == all_of(fresh.query(fresh.outputs[0]))

@@ -1,0 +1,91 @@
+"""Demands: what the frames of a query demand of its program, and what the program then gives.
+
+It is asked of the program that a query begins with, and, where that can change while it runs, of each that is to follow
+it: by a worker, which has the program as a text, and decides alike in every bucket.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from cartesius.analysis.partitioning import Partitioning
+from cartesius.batching.world import World
+from cartesius.core.engine_core import MICROSECOND
+from cartesius.errors import InvalidArgument
+from cartesius.programs.programs import Program
+from spark_bridge.columns.schemas import result_schema
+from spark_bridge.reading.reads import check_reads
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import types as t
+
+    from cartesius import Reactive
+    from spark_bridge.columns.schemas import ResultSchema
+
+
+@attrs.frozen
+class Demands:
+    """The frames of a query, as far as its program has to fit them.
+
+    Args:
+        values: The fields of each source's events, by the source's name.
+        columns: All columns of its frame.
+        given: What the caller says of the fields of results, by output.
+        split: The column by which each source is spread over several buckets.
+        in_order: As for `Partitioning`.
+    """
+
+    values: Mapping[str, t.StructType]
+    columns: Mapping[str, t.StructType]
+    given: Mapping[str, t.StructType]
+    split: Mapping[str, str]
+    in_order: bool
+
+    def met(self, outputs: tuple[Reactive, ...]) -> Met:
+        """Return what a program gives, and where.
+
+        Raises:
+            InvalidArgument: Its rows cannot be spread like this, or the types of its results cannot be told.
+        """
+        program = Program(outputs, World(MICROSECOND))
+        program.drop()
+        split = Partitioning(outputs, self.split, in_order=self.in_order)
+        for name in self.columns:
+            split.check_table(program.inputs[name])
+        names = [program.names[output] for output in outputs]
+        schemas = {
+            name: result_schema(output, name, self.values, self.given.get(name), self.columns)
+            for name, output in zip(names, outputs, strict=True)
+        }
+        everywhere = frozenset(
+            name for name, output in zip(names, outputs, strict=True) if self.split and not split.is_split(output)
+        )
+        return Met(schemas, everywhere)
+
+    def check_follows(self, outputs: tuple[Reactive, ...], before: tuple[Reactive, ...]) -> None:
+        """Check that a program reads what there is, and gives what another one gave, at the same places.
+
+        Raises:
+            InvalidArgument: It does not.
+        """
+        check_reads(outputs, self.values, self.columns)
+        if self.met(outputs) != self.met(before):
+            message = "correlate_frames: expected changed rules with results of the same types, but they have others"
+            raise InvalidArgument(message)
+
+
+@attrs.frozen
+class Met:
+    """What a program gives over frames.
+
+    Args:
+        schemas: How the results of each output look.
+        everywhere: The outputs whose results come out of every bucket alike.
+    """
+
+    schemas: Mapping[str, ResultSchema]
+    everywhere: frozenset[str]
