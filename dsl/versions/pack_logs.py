@@ -43,6 +43,12 @@ class LoggedPack:
     text: str
     """The whole text of the rules."""
 
+    @property
+    def line(self) -> str:
+        """It as a line of a log: a JSON object."""
+        fields = (self.version, self.at.isoformat(), self.changed.isoformat(), self.who, self.text)
+        return json.dumps(dict(zip(_FIELDS, fields, strict=True)), ensure_ascii=False)
+
     def pack(self) -> RulePack:
         """Return the rules."""
         return RulePack.from_text(self.text, f"version {self.version}")
@@ -60,8 +66,8 @@ class PackLog:
     >>> noon = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
     >>> with TemporaryDirectory() as folder:
     ...     log = PackLog(Path(folder, "packs.jsonl"))
-    ...     logged = log.add(head + "draught must be at most 15 m", at=noon, who="eva")
-    ...     log.in_force(noon) == logged, log.in_force(noon.replace(hour=11))
+    ...     added = log.add(head + "draught must be at most 15 m", at=noon, who="eva")
+    ...     log.in_force(noon) == added, log.in_force(noon.replace(hour=11))
     (True, None)
 
     Args:
@@ -88,15 +94,9 @@ class PackLog:
             InvalidArgument: A time has no time zone.
             OSError: The file cannot be written.
         """
-        text = pack.to_text() if isinstance(pack, RulePack) else pack
-        version = RulePack.from_text(text).version
-        now = datetime.now(UTC) if changed is None else changed
-        logged = LoggedPack(version, _utc("at", at), _utc("changed", now), _user() if who is None else who, text)
-        self._append(json.dumps({
-            "version": version, "at": logged.at.isoformat(), "changed": logged.changed.isoformat(), "who": logged.who,
-            "text": text,
-        }, ensure_ascii=False))  # fmt: skip
-        return logged
+        found = logged(pack, at=at, who=who, changed=datetime.now(UTC) if changed is None else changed)
+        self._append(found.line)
+        return found
 
     def _append(self, line: str) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -153,6 +153,13 @@ class PackLog:
             found.append((logged, changes(before, pack)))
             before = pack
         return tuple(found)
+
+
+def logged(pack: RulePack | str, *, at: datetime, who: str | None, changed: datetime) -> LoggedPack:
+    """Return a pack, or its text, as what is logged; arguments and errors are those of `PackLog.add`."""
+    text = pack.to_text() if isinstance(pack, RulePack) else pack
+    version = RulePack.from_text(text).version
+    return LoggedPack(version, _utc("at", at), _utc("changed", changed), _user() if who is None else who, text)
 
 
 def _utc(name: str, time: datetime) -> datetime:
