@@ -15,6 +15,8 @@ import click
 from click.core import ParameterSource
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from cartesius.errors import CartesiusError
+from dsl.versions.followed_rules import FollowedRules
 from examples.port.arrivals import deep_calls
 from examples.port.arrivals_report import arrival_notes, show_outlooks
 from examples.port.bootstrap import NoBroker, check_broker
@@ -65,6 +67,15 @@ _WRITTEN: Final = ("verdicts.parquet", "dead_letters.csv", "clearance.png", "win
     type=click.Choice(PACKS),
     default="port",
     help="The rules: the harbour's, or one of the thesis's programs A to D.",
+)
+@click.option(
+    "--rules",
+    "file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    show_default="those of --pack",
+    help="Judge by the rules of this file. On Spark it is followed: when it changes, the next micro-batch has the new"
+    " rules. examples/rules/new_york.rules has those of --pack port, to begin from.",
 )
 @data_option
 @click.option(
@@ -130,6 +141,7 @@ def main(
     *,
     in_process: bool,
     pack: str,
+    file: Path | None,
     data: Path,
     out: Path,
     wind_day: datetime,
@@ -168,9 +180,11 @@ def main(
         refuse(error)
     reading = perf_counter() - started
     warn(console, day.damaged)
-    rules = rule_pack(pack, day.berths, day.gauges, day.stations)
+    follow = None if file is None else _followed(file)
+    rules = rule_pack(pack, day.berths, day.gauges, day.stations) if follow is None else follow.pack
     console.print(
-        f"Judging {_ships(day):,} ships by the pack {pack!r}: {len(day.readings):,} events of {day.day:%-d %B %Y},"
+        f"Judging {_ships(day):,} ships by the pack {str(file or pack)!r}: {len(day.readings):,} events of"
+        f" {day.day:%-d %B %Y},"
         f" {'in this process' if in_process else 'on Spark' if kafka is None else 'on Spark, through Kafka'}"
     )
     slices = number_of_slices(slice_minutes)
@@ -188,7 +202,7 @@ def main(
         if in_process:
             log, dead, spark = judged_here(day, rules, slice_minutes, told)
         elif kafka is None:
-            log, dead, spark = judged_on_spark(day, rules, out, slice_minutes, buckets, told, store)
+            log, dead, spark = judged_on_spark(day, rules, out, slice_minutes, buckets, told, store, follow)
         else:
             log, dead, spark = judged_on_kafka(day, rules, out, buckets, kafka, jars, told)
         done(slices - 1)
@@ -259,6 +273,8 @@ def _check_options(context: click.Context) -> None:
     """Refuse options that would be ignored beside the others."""
     given = [name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
     useless = {"jars": "with --kafka"} if "kafka" not in given else {"slice_minutes": "without --kafka"}
+    if "file" in given:
+        useless |= dict.fromkeys(["pack", "kafka", "store"], "without --rules")
     if "kafka" in given:
         useless["store"] = "without --kafka: `board --kafka` reads the topics"
     if "in_process" in given:
@@ -272,6 +288,14 @@ def _check_options(context: click.Context) -> None:
         if name in useless:
             message = f"{spelled[name]} is of use {useless[name]} only"
             raise click.UsageError(message)
+
+
+def _followed(file: Path) -> FollowedRules:
+    """Read a file of rules."""
+    try:
+        return FollowedRules(file)
+    except (CartesiusError, UnicodeError) as error:
+        refuse(error)
 
 
 def _check_kafka(servers: str | None) -> None:

@@ -26,6 +26,7 @@ from pyspark.sql import functions as f
 from examples.port.cells import moment
 from examples.port.dead_letters import DeadLetter
 from examples.port.inputs import SOURCES
+from examples.port.rule_changes import RuleChanges
 from examples.port.slices import PLACE, TIME, number_of_slices, spark_schema, write_slices
 from examples.port.verdict_changes import ChangeLog
 from spark_bridge import correlate_frames
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
 
     from dsl import RulePack
+    from dsl.versions.followed_rules import FollowedRules
     from examples.port.inputs import Day
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
@@ -174,7 +176,9 @@ def run_on_spark(
     buckets: int = 6,
     progress: Callable[[int], None] = lambda _: None,
     tell: Callable[[str], object] = lambda _: None,
+    say: Callable[[str], object] = lambda _: None,
     office: Office | None = None,
+    follow: FollowedRules | None = None,
 ) -> SparkRun:
     """Judge the ships of ``day`` by ``pack``.
 
@@ -186,7 +190,9 @@ def run_on_spark(
         buckets: The number of engines, over which ships are spread.
         progress: Called with the number of each slice when it is done.
         tell: Gets a line per micro-batch.
+        say: Gets a line when the rules change, or would if they were right.
         office: Where the verdict changes are written as well, for the board.
+        follow: The file that `pack` was read from: when it changes, the run goes on with its new rules.
     """
     log = ChangeLog(day)
     letters: list[tuple[str, int | None, str, str]] = []
@@ -205,11 +211,14 @@ def run_on_spark(
         if office is not None:
             office.write(rows, number)
         progress(min(number, last))
+        if changes is not None:
+            changes.look()
 
     def bury(dead: DataFrame, _: int) -> None:
         letters.extend(tuple(row) for row in dead.select("source", f.unix_micros("at"), "reason", "payload").collect())
 
     with TemporaryDirectory(prefix="port-slices-") as folder, progress_lines(spark, tell):
+        changes = None if follow is None else RuleChanges(follow, Path(folder) / "rules", say)
         frames: dict[str, DataFrame] = {}
         for source in (source for source in SOURCES if source in pack.sources):
             write_slices(day, source, slice_minutes, Path(folder) / source)
@@ -217,7 +226,7 @@ def run_on_spark(
             frames[source] = stream.parquet(f"{folder}/{source}")
         start = moment(day.start)
         query = correlate_frames(
-            pack.table(),
+            pack.table() if changes is None else pack.live(),
             frames,
             event_time=TIME,
             sequence=PLACE,
@@ -226,8 +235,10 @@ def run_on_spark(
             watermark="1 minute",
             plausible=(start - _ONE_DAY, start + 2 * _ONE_DAY),
             on_error="dead_letter",
-        ).start(results=take, dead=bury, checkpoint=f"{folder}/checkpoint", trigger={"availableNow": True})
-        query.awaitTermination()
+            changes=None if changes is None else changes.stream(spark),
+        ).start(results=take, dead=bury, checkpoint=f"{folder}/checkpoint")
+        query.processAllAvailable()  # not availableNow, which would not see what is published meanwhile
+        query.stop()
         if office is not None:
             office.finish()
     return SparkRun(log, merged(day, letters), tuple((source, why) for source, _, why, _ in letters))

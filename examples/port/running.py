@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dsl import RulePack
+    from dsl.versions.followed_rules import FollowedRules
     from examples.port.dead_letters import DeadLetter
     from examples.port.inputs import Day
     from examples.port.verdict_changes import ChangeLog
@@ -50,11 +51,19 @@ def judged_here(day: Day, rules: RulePack, slice_minutes: int, telling: Telling)
 
 
 def judged_on_spark(
-    day: Day, rules: RulePack, out: Path, slice_minutes: int, buckets: int, telling: Telling, where: str | None = None
+    day: Day,
+    rules: RulePack,
+    out: Path,
+    slice_minutes: int,
+    buckets: int,
+    telling: Telling,
+    where: str | None = None,
+    follow: FollowedRules | None = None,
 ) -> Judged:
     """Judge the ships on Spark, which logs into ``out``; refuse if it does not start.
 
-    With ``where``, a store, the verdict changes are written there as well, for the board.
+    With ``where``, a store, the verdict changes are written there as well, for the board. With ``follow``, the file of
+    the rules, these change when that does.
     """
     from examples.port.office.spark_feed import SparkFeed  # noqa: PLC0415 - only where it is wanted
     from examples.port.office.store import Store  # noqa: PLC0415 - likewise
@@ -73,7 +82,9 @@ def judged_on_spark(
                 buckets=buckets,
                 progress=telling.done,
                 tell=telling.batch,
+                say=telling.line,
                 office=office,
+                follow=follow,
             )
     except (NoSpark, CartesiusError) as error:
         refuse(error)

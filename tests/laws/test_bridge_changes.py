@@ -15,7 +15,7 @@ from tests.laws.spark_model import Frame, MicroBatches, Row, planned
 from tests.unit.dsl.test_running_rules import HEAD, RULES, S, meaning, pack, row
 
 LONG, DOUBLE, TEXT, AT = t.LongType(), t.DoubleType(), t.StringType(), t.StructField("at", t.TimestampType())
-COLUMNS = {
+COLUMNS: dict[str, dict[str, t.DataType]] = {
     "vessel": {"mmsi": LONG, "draught": DOUBLE, "length": DOUBLE, "destination": TEXT, "eta": LONG},
     "berth": {"id": TEXT, "depth": DOUBLE},
     "tide": {"height": DOUBLE},

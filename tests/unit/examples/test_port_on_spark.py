@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import attrs
 import pytest
 
+from dsl import RulePack
+from dsl.versions.followed_rules import FollowedRules
 from examples.port.in_process import run_in_process
 from examples.port.inputs import SOURCES, Reading, read_day
 from examples.port.programs import rule_pack
 from examples.port.slices import number_of_slices, slice_of
 
 from .conftest import AIS, DATA, TIDE
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -132,3 +137,38 @@ def test_what_libraries_log_goes_to_the_end_of_the_file_and_not_to_the_terminal(
     assert first == "of Java"
     assert second.endswith(" ERROR root: broken off")
     assert third.endswith(" ERROR py4j.clientserver: so was this")
+
+
+def test_rules_that_change_under_way_hold_from_the_next_micro_batch_on(spark, few, tmp_path):
+    from examples.port.on_spark import run_on_spark
+
+    few.keep(TIDE, lambda row: row["time_utc"][11:13] in {"00", "12"})
+    day, file = read_day(few.path), tmp_path / "port.rules"
+    before = (ROOT / "examples/rules/new_york.rules").read_text(encoding="utf-8")
+    after = before.replace("wind velocity must be at most 45 kn", "wind velocity must be at most 1 kn")
+    file.write_text(before, encoding="utf-8")
+    rules, lines, tried = FollowedRules(file), [], [after, after.replace("pack: port", "pack: quay"), after + "must"]
+    packs = {rules.pack.version: 0, RulePack.from_text(after).version: 1}
+
+    said = []
+
+    class Office:
+        def write(self, rows, number):
+            said.extend((number, packs[row["pack"]]) for row in rows)
+            if tried:
+                file.write_text(tried.pop(0), encoding="utf-8")
+
+        def finish(self):
+            pass
+
+    found = run_on_spark(
+        spark, day, rules.pack, slice_minutes=360, buckets=2, say=lines.append, office=Office(), follow=rules
+    )
+    assert {number for number, pack in said if pack == 0} == {0}
+    assert {number for number, pack in said if pack == 1} >= {1}
+    assert [letter.source for letter in found.dead] == ["changes"]  # it was published, and could not be carried over
+    assert "the outputs were 'port' and are 'quay'" in found.dead[0].reason
+    assert any("the rules go on as they were" in line for line in lines)
+    fresh = run_in_process(day, RulePack.from_text(after))
+    latest = {change.mmsi: (change.status, change.because) for change in fresh.changes}
+    assert {change.mmsi: (change.status, change.because) for change in found.log.changes} == latest
