@@ -77,7 +77,7 @@ class Board:
         pack, packs = pack_view(self._following.packs(), now)
         berths = [each for each in rows if each.source == "berth"]
         return {
-            "event": last, "clock": clock, "pack": packs, "sources": sources, "ships": views,
+            "last": last, "clock": clock, "pack": packs, "sources": sources, "ships": views,
             "rules": rule_views(pack, views), "berths": berth_views(berths, views),
         }  # fmt: skip
 

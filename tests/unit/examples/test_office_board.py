@@ -165,7 +165,7 @@ def test_what_is_asked_wrongly_is_refused_with_what_is_right(office):
 
 
 def test_the_stream_tells_each_ship_once_in_her_newest_state_from_where_a_reader_was(office):
-    last = office.board.board({"at": None})["event"]
+    last = office.board.board({"at": None})["last"]
     assert office.following.after(last) == []
     office.to(3.2)
     office.to(3.7)
@@ -193,7 +193,7 @@ def test_a_reader_that_never_reads_costs_one_state_a_ship():
 
 def test_a_ship_that_is_no_longer_judged_goes(office):
     gone = Change(office.day.start + 4 * HOUR, GUNVOR, "GUNVOR MAERSK", GONE)
-    last = office.board.board({"at": None})["event"]
+    last = office.board.board({"at": None})["last"]
     office.store.apply(Batch("replay", 10**6, office.day.start + 4 * HOUR, [gone]))
     office.following.look()
     assert [(each.event, json.loads(each.data)) for each in office.following.after(last)] == [

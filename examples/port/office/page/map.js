@@ -1,26 +1,26 @@
 "use strict";
 // The map: positions and berths on a canvas, nothing from outside. North is up; a degree of longitude is as long as it is
-// in the middle of what is seen. Two thousand ships are drawn anew in a few milliseconds, at most once a frame.
+// in the middle of what is seen. Where a ship was and where she is now is drawn anew, not the rest; all where the view changes.
 
-const chart = { lon: 0, lat: 0, scale: 0, colours: null, drag: null }; // scale: pixels a degree of latitude
+const chart = { lon: 0, lat: 0, scale: 0, width: 0, height: 0, colours: null, drag: null, all: true, moved: new Set(), marks: new Map(), few: false };
+// scale: pixels a degree of latitude; moved: ships that are drawn anew; marks: where each is drawn, with the box around it
 const MILE = 1852; // metres
 const DEGREE = 60 * MILE; // of latitude
 const CLOSEST = DEGREE / 1; // pixels a degree: one a metre
 const FURTHEST = 20;
+const FEW = 12; // so many restricted ships have their names on the map, from however far it is seen
 
 const narrowing = () => Math.cos((chart.lat * Math.PI) / 180);
 
 /** Where a position is on the canvas, in CSS pixels; null without one. */
 function placed(one) {
   if (!Number.isFinite(one.lon) || !Number.isFinite(one.lat)) return null;
-  const { clientWidth, clientHeight } = by("map");
-  const x = clientWidth / 2 + (one.lon - chart.lon) * narrowing() * chart.scale;
-  return { x, y: clientHeight / 2 - (one.lat - chart.lat) * chart.scale };
+  const x = chart.width / 2 + (one.lon - chart.lon) * narrowing() * chart.scale;
+  return { x, y: chart.height / 2 - (one.lat - chart.lat) * chart.scale };
 }
 
 function positionAt(x, y) {
-  const { clientWidth, clientHeight } = by("map");
-  return { lon: chart.lon + (x - clientWidth / 2) / narrowing() / chart.scale, lat: chart.lat - (y - clientHeight / 2) / chart.scale };
+  return { lon: chart.lon + (x - chart.width / 2) / narrowing() / chart.scale, lat: chart.lat - (y - chart.height / 2) / chart.scale };
 }
 
 /** Shows all ships and berths; a few that report from far away do not count. */
@@ -33,17 +33,16 @@ function showWhole() {
     return [part(values, 0.02), part(values, 0.98)];
   });
   const [[west, east], [south, north]] = spans;
-  const { clientWidth, clientHeight } = by("map");
   chart.lon = (west + east) / 2;
   chart.lat = (south + north) / 2;
-  const fit = Math.min(clientWidth / ((east - west) * narrowing() || 0.01), clientHeight / (north - south || 0.01));
+  const fit = Math.min(chart.width / ((east - west) * narrowing() || 0.01), chart.height / (north - south || 0.01));
   zoomTo(fit * 0.88);
 }
 
 function zoomTo(scale) {
   chart.scale = Math.min(CLOSEST, Math.max(FURTHEST, scale));
   showScale();
-  changed("map");
+  redraw();
 }
 
 /** Zooms, and keeps what is at (x, y) there. */
@@ -58,10 +57,10 @@ function move(lon, lat) {
   chart.lon = Math.min(180, Math.max(-180, chart.lon + lon));
   chart.lat = Math.min(85, Math.max(-85, chart.lat + lat));
   showScale();
-  changed("map");
+  redraw();
 }
 
-const middle = () => [by("map").clientWidth / 2, by("map").clientHeight / 2];
+const middle = () => [chart.width / 2, chart.height / 2];
 const pan = (x, y) => move((x / narrowing()) / chart.scale, -y / chart.scale);
 
 function showScale() {
@@ -82,55 +81,105 @@ function coloursOf() {
   return { restricted: found("bad"), unknown: found("doubt"), allowed: found("good"), ink: found("ink"), soft: found("soft"), paper: found("paper"), water: found("water"), line: found("line"), focus: found("focus") };
 }
 
+/** Says that all of the map is to be drawn. */
+function redraw() {
+  chart.all = true;
+  changed("map");
+}
+
+/** Draws where ships have moved; all, where the view, the colours or the board are others. */
 function drawMap() {
   const canvas = by("map");
-  const { clientWidth: width, clientHeight: height } = canvas;
   const ratio = window.devicePixelRatio || 1;
-  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
+  const [width, height] = [Math.round(chart.width * ratio), Math.round(chart.height * ratio)];
+  if (canvas.width !== width || canvas.height !== height) {
+    Object.assign(canvas, { width, height });
+    chart.all = true;
   }
+  if (!chart.width) return; // not laid out yet
   if (!chart.scale) showWhole();
   if (!chart.scale) return;
-  const pen = canvas.getContext("2d");
-  const colours = (chart.colours ??= coloursOf());
+  const pen = canvas.getContext("2d", { alpha: false });
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-  pen.fillStyle = colours.water;
-  pen.fillRect(0, 0, width, height);
   pen.font = "12px system-ui, sans-serif";
-  const inside = (at) => at && at.x > -20 && at.y > -20 && at.x < width + 20 && at.y < height + 20;
-  const isNear = chart.scale > 4_000;
+  chart.colours ??= coloursOf();
+  const { marks } = chart;
+  const boxes = [];
+  for (const mmsi of chart.all ? [] : chart.moved) {
+    if (marks.has(mmsi)) boxes.push(marks.get(mmsi));
+    const mark = markOf(pen, board.ships.get(mmsi));
+    if (mark) boxes.push(mark);
+    if (mark) marks.set(mmsi, mark);
+    else marks.delete(mmsi);
+  }
+  if (chart.all) {
+    marks.clear();
+    for (const [mmsi, ship] of board.ships) if (isInside(placed(ship))) marks.set(mmsi, { ship });
+  }
+  let restricted = 0;
+  for (const { ship } of marks.values()) restricted += statusOf(ship) === "restricted";
+  if (chart.all || chart.few !== restricted < FEW) {
+    chart.few = restricted < FEW;
+    for (const [mmsi, { ship }] of marks) marks.set(mmsi, markOf(pen, ship));
+    boxes.splice(0, boxes.length, { left: 0, top: 0, right: chart.width, bottom: chart.height });
+  }
+  chart.all = false;
+  chart.moved.clear();
+  for (const box of boxes) {
+    const [left, top] = [Math.floor(box.left * ratio) / ratio, Math.floor(box.top * ratio) / ratio]; // whole pixels: no seams
+    const [right, bottom] = [Math.ceil(box.right * ratio) / ratio, Math.ceil(box.bottom * ratio) / ratio];
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, top, right - left, bottom - top);
+    pen.clip();
+    drawBox(pen, { left, top, right, bottom });
+    pen.restore();
+  }
+  setText("map-said", `${many(marks.size, "ship")} of ${counted(board.ships.size)} in what the map shows.`);
+}
+
+const isInside = (at) => at && at.x > -20 && at.y > -20 && at.x < chart.width + 20 && at.y < chart.height + 20;
+const isNear = () => chart.scale > 4_000;
+const meet = (one, other) => one.left < other.right && one.right > other.left && one.top < other.bottom && one.bottom > other.top;
+
+/** Where a ship is drawn, and the box around it with her name, if that stands there; null where she is not on the map. */
+function markOf(pen, ship) {
+  const at = ship && placed(ship);
+  if (!isInside(at)) return null;
+  const isChosen = ship.mmsi === board.chosen;
+  const [x, y] = isChosen ? [at.x + 15, at.y + 4] : [at.x + 9, at.y - 6];
+  const said = isChosen || (statusOf(ship) === "restricted" && (isNear() || chart.few)) ? { text: nameOf(ship), x, y } : null;
+  const right = said ? x + pen.measureText(said.text).width + 3 : 0;
+  return { ship, at, said, isChosen, left: at.x - 17, right: Math.max(at.x + 17, right), top: at.y - 22, bottom: at.y + 17 };
+}
+
+/** Draws what is in a box of the map; outside nothing is touched. */
+function drawBox(pen, box) {
+  const { colours } = chart;
+  pen.fillStyle = colours.water;
+  pen.fillRect(box.left, box.top, box.right - box.left, box.bottom - box.top);
   for (const berth of board.berths) {
     const at = placed(berth);
-    if (!inside(at)) continue;
+    if (!at || !meet(box, { left: at.x - 9, right: at.x + 400, top: at.y - 6, bottom: at.y + 20 })) continue;
     pen.strokeStyle = colours.soft;
     pen.lineWidth = 1.5;
     pen.strokeRect(at.x - 7, at.y - 4, 14, 8);
-    if (isNear) label(pen, plain(berth.name || berth.id, 30), at.x + 10, at.y + 14, colours.soft, colours);
+    if (isNear()) label(pen, plain(berth.name || berth.id, 30), at.x + 10, at.y + 14, colours.soft, colours);
   }
-  const drawn = { restricted: [], unknown: [], allowed: [] };
-  let seen = 0;
-  for (const ship of board.ships.values()) {
-    const at = placed(ship);
-    if (!inside(at)) continue;
-    seen += 1;
-    drawn[statusOf(ship)].push([ship, at]);
+  const drawn = { allowed: [], unknown: [], restricted: [] }; // what matters most lies on top
+  for (const mark of chart.marks.values()) if (meet(box, mark)) drawn[statusOf(mark.ship)].push(mark);
+  const all = Object.values(drawn).flat();
+  for (const { ship, at } of all) drawShip(pen, ship, at, statusOf(ship), colours);
+  for (const { said, at, isChosen } of all) {
+    if (isChosen) {
+      pen.strokeStyle = colours.focus;
+      pen.lineWidth = 3;
+      pen.beginPath();
+      pen.arc(at.x, at.y, 12, 0, 2 * Math.PI);
+      pen.stroke();
+    }
+    if (said) label(pen, said.text, said.x, said.y, colours.ink, colours);
   }
-  for (const status of ["allowed", "unknown", "restricted"]) { // what matters most lies on top
-    for (const [ship, at] of drawn[status]) drawShip(pen, ship, at, status, colours);
-  }
-  for (const [ship, at] of drawn.restricted) if (ship.mmsi !== board.chosen && (isNear || drawn.restricted.length < 12)) label(pen, nameOf(ship), at.x + 9, at.y - 6, colours.ink, colours);
-  const chosen = board.ships.get(board.chosen);
-  const at = chosen && placed(chosen);
-  if (at) {
-    pen.strokeStyle = colours.focus;
-    pen.lineWidth = 3;
-    pen.beginPath();
-    pen.arc(at.x, at.y, 12, 0, 2 * Math.PI);
-    pen.stroke();
-    label(pen, nameOf(chosen), at.x + 15, at.y + 4, colours.ink, colours);
-  }
-  setText("map-said", `${many(seen, "ship")} of ${board.ships.size.toLocaleString("en")} in what the map shows.`);
 }
 
 function label(pen, text, x, y, colour, colours) {
@@ -191,10 +240,9 @@ function shipAt(x, y) {
 
 /** Goes to the next ship that the map shows, the most urgent first. */
 function nextShip(step) {
-  const { clientWidth, clientHeight } = by("map");
-  const seen = chosenShips().filter((ship) => {
+  const seen = listed.ships.filter((ship) => {
     const at = placed(ship);
-    return at && at.x >= 0 && at.y >= 0 && at.x <= clientWidth && at.y <= clientHeight;
+    return at && at.x >= 0 && at.y >= 0 && at.x <= chart.width && at.y <= chart.height;
   });
   if (!seen.length) return;
   const now = seen.findIndex((ship) => ship.mmsi === board.chosen);
@@ -244,5 +292,11 @@ by("zoom-out").addEventListener("click", () => zoomAt(1 / 1.5, ...middle()));
 by("whole").addEventListener("click", showWhole);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   chart.colours = null;
-  changed("map");
+  redraw();
 });
+
+/** Takes note of how large the map is; asked for at each position that would be laid out again and again. */
+function measure() {
+  Object.assign(chart, { width: by("map").clientWidth, height: by("map").clientHeight });
+  redraw();
+}

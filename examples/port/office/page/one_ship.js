@@ -9,7 +9,8 @@ function openShip(mmsi, goes) {
   if (board.chosen !== mmsi) chosen.story = null;
   board.chosen = mmsi;
   by("ship-panel").hidden = false;
-  changed("list", "map", "ship");
+  redraw();
+  changed("list", "ship");
   showShip();
   if (goes) by("ship-heading").focus();
   askShip();
@@ -20,8 +21,9 @@ function closeShip() {
   board.chosen = null;
   chosen.story = null;
   by("ship-panel").hidden = true;
-  changed("list", "map");
-  const row = listed.rows.get(mmsi);
+  redraw();
+  changed("list");
+  const row = rowsOf("rows").get(mmsi);
   if (chosen.opener && chosen.opener.isConnected) chosen.opener.focus();
   else if (row) row.row.querySelector("button").focus();
   else by("ships").focus();

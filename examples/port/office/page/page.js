@@ -58,6 +58,8 @@ function showPanels() {
 }
 
 function showAll() {
+  listShips();
+  redraw();
   changed("clock", "list", "map", "ship", "panels");
   showPanels();
 }
@@ -113,14 +115,20 @@ const TAKES = {
     live.ships.set(ship.mmsi, ship);
     const isNew = !before || statusOf(before) !== statusOf(ship);
     if (board.at !== null) return;
+    relist(before, ship);
+    chart.moved.add(ship.mmsi);
     if (isNew && before) announce(ship);
     if (ship.mmsi === board.chosen && (isNew || JSON.stringify([before.failed, before.next]) !== JSON.stringify([ship.failed, ship.next]))) askShipSoon();
     changed("list", "map", "panels");
     if (ship.mmsi === board.chosen) changed("ship");
   },
   gone({ mmsi }) {
+    const before = live.ships.get(mmsi);
     live.ships.delete(mmsi);
-    if (board.at === null) changed("list", "map", "panels", "ship");
+    if (board.at !== null) return;
+    relist(before, null);
+    chart.moved.add(mmsi);
+    changed("list", "map", "panels", "ship");
   },
   source(source) {
     const place = live.sources.findIndex((each) => each.source === source.source);
@@ -239,7 +247,7 @@ by("times").addEventListener("submit", (submitted) => submitted.preventDefault()
 
 // -------------------------------------------------------------------------------------------------------------- starting
 
-new ResizeObserver(() => changed("map")).observe(by("map"));
+new ResizeObserver(measure).observe(by("map"));
 
 async function start() {
   for (;;) {

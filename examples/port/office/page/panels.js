@@ -16,56 +16,46 @@ function shipNames(ships) {
 function grouped(keys) {
   const found = new Map();
   for (const ship of board.ships.values()) {
-    for (const key of keys(ship)) {
+    for (const key of new Set(keys(ship))) {
       if (!found.has(key)) found.set(key, []);
-      if (!found.get(key).includes(ship)) found.get(key).push(ship);
+      found.get(key).push(ship);
     }
   }
   return found;
 }
 
-/** Writes a panel anew only if what it shows has changed, and leaves the focus where it was. */
-function renew(id, seen, made) {
-  const panel = by(id);
-  const text = JSON.stringify(seen);
-  if (renew.shown.get(id) === text) return;
-  renew.shown.set(id, text);
-  const buttons = [...panel.querySelectorAll("button")];
-  const focused = buttons.indexOf(document.activeElement);
-  const said = focused < 0 ? "" : document.activeElement.textContent;
-  panel.replaceChildren(...made());
-  if (focused < 0) return;
-  const same = [...panel.querySelectorAll("button")];
-  const again = same.find((button) => button.textContent === said) || same[Math.min(focused, same.length - 1)];
-  if (again) again.focus({ preventScroll: true });
-}
-renew.shown = new Map();
-
 const shortList = (ships) => ships.slice(0, MOST_NAMED).map((ship) => [ship.mmsi, ship.name]).concat([ships.length]);
+
+/** A line of two lists of ships as `renew` takes it. */
+const withShips = (keyOf, saidOf) => (line) => {
+  const [one, first, second] = line;
+  return [keyOf(one), JSON.stringify([saidOf(one), shortList(first), shortList(second)]), line];
+};
 
 function showRules() {
   const stops = grouped((ship) => ship.failed.map((each) => each.rule));
   const lacks = grouped((ship) => ship.missing.map((each) => each.rule));
   const lines = board.rules.map((rule) => [rule, stops.get(rule.name) || [], lacks.get(rule.name) || []]);
   lines.sort(([, a, c], [, b, d]) => b.length - a.length || d.length - c.length);
-  renew("rules", lines.map(([rule, a, b]) => [rule.name, rule.text, shortList(a), shortList(b)]), () => lines.map(([rule, stopped, undecided]) => element("tr", {},
+  renew("rules", lines.map(withShips((rule) => rule.name, (rule) => rule.text)), ([rule, stopped, undecided]) => element("tr", {},
     element("th", { scope: "row" }, isolated(plain(rule.name, 80)), element("span", { className: "because" }, plain(rule.text, 400))),
-    cell("Stops", ...shipNames(stopped)), cell("Cannot decide on", ...shipNames(undecided)))));
+    cell("Stops", ...shipNames(stopped)), cell("Cannot decide on", ...shipNames(undecided))));
 }
 
 function showBerths() {
   const lies = grouped((ship) => (ship.berth ? [ship.berth] : []));
   const comes = grouped((ship) => (ship.heads_for && ship.heads_for !== ship.berth ? [ship.heads_for] : []));
   const lines = board.berths.map((berth) => [berth, lies.get(berth.id) || [], comes.get(berth.id) || []]);
-  renew("berths", lines.map(([berth, a, b]) => [berth.id, berth.depth, shortList(a), shortList(b)]), () => lines.map(([berth, there, coming]) => element("tr", {},
+  renew("berths", lines.map(withShips((berth) => berth.id, (berth) => [berth.name, berth.depth])), ([berth, there, coming]) => element("tr", {},
     element("th", { scope: "row" }, isolated(plain(berth.name || berth.id, 60))), Object.assign(cell("Depth", Number.isFinite(berth.depth) ? `${short(berth.depth)} m` : amount(berth.depth)), { className: "number" }),
-    cell("Lies there", ...shipNames(there)), cell("Comes", ...shipNames(coming)))));
+    cell("Lies there", ...shipNames(there)), cell("Comes", ...shipNames(coming))));
 }
 
 function showSources() {
-  renew("sources", [board.sources, Math.floor(board.now / 10_000), board.alive], () => board.sources.map((source) => element("tr", { className: source.stale ? "stale" : "" },
+  const looks = (source) => JSON.stringify([source, Math.floor(board.now / 10_000)]);
+  renew("sources", board.sources.map((source) => [source.source, looks(source), source]), (source) => element("tr", { className: source.stale ? "stale" : "" },
     element("th", { scope: "row" }, isolated(plain(source.source, 60)), source.what ? element("span", { className: "because" }, plain(source.what, 120)) : null),
-    cell("Last", timeOf(source.last)), cell("Age", ageOf(source.last), ...(source.stale ? [" ", element("span", { className: "tag unknown" }, "too old")] : [])))));
+    cell("Last", timeOf(source.last)), cell("Age", ageOf(source.last), ...(source.stale ? [" ", element("span", { className: "tag unknown" }, "too old")] : []))));
   const silent = board.sources.filter((source) => source.stale).map((source) => plain(source.source, 60));
   by("silent").hidden = !silent.length;
   setText("silent", silent.length ? `Nothing new of: ${silent.join(", ")}. What rests on it is as of the last report; its age is beside it.` : "");
@@ -82,6 +72,6 @@ function packChange(change) {
 
 function showPacks() {
   const { pack } = board;
-  renew("packs", pack, () => [...pack.changes].reverse().map(packChange));
+  renew("packs", pack.changes.map((change, place) => [place, JSON.stringify(change), change]).reverse(), packChange);
   setText("pack", pack.version ? `In force: ${plain(pack.version, 12)}${pack.since ? `, since ${timeOf(pack.since)}` : ""}${pack.who ? `, by ${plain(pack.who, 60)}` : ""}.` : "Which rules are in force is not known.");
 }

@@ -55,14 +55,15 @@ function keepStream(from, given, alive) {
         if (event.id) last = event.id;
         given(event.event, JSON.parse(event.data), event.id);
       });
-      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      const reader = response.body.getReader();
+      const decoder = new TextDecoder();
       for (;;) {
         const { value, done } = await reader.read();
         if (done) return "ended";
         heard();
         if (tries !== -1) alive(true);
         tries = -1;
-        read(value);
+        read(decoder.decode(value, { stream: true }));
       }
     } catch {
       return closing.signal.aborted ? "silent" : "gone";

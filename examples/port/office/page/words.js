@@ -24,10 +24,13 @@ function shipButton(ship) {
 
 /** The verdict: "allowed" only where the server says so and nothing speaks against it. */
 function statusOf(ship) {
+  if (ship.verdict) return ship.verdict; // of a ship as it is kept
   if (ship.status === "restricted" || (ship.failed || []).length) return "restricted";
   return ship.status === "allowed" && !(ship.missing || []).length ? "allowed" : "unknown";
 }
 
+const COUNTS = new Intl.NumberFormat("en"); // made once: that takes longer than what it is for
+const DAYS = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
 const SIGNS = { restricted: "✗", unknown: "?", allowed: "✓" };
 
 /** The verdict as a sign and a word; once nothing comes any more, as what it was. */
@@ -42,7 +45,8 @@ function amount(value, most = 30) {
   return typeof value === "number" ? String(Math.round(value * 100) / 100) : plain(value, most);
 }
 
-const many = (n, one, more = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : more}`;
+const counted = (n) => COUNTS.format(n);
+const many = (n, one, more = `${one}s`) => `${counted(n)} ${n === 1 ? one : more}`;
 
 const reasonOf = (ship) => ship.failed[0] || null;
 
@@ -65,7 +69,7 @@ const instant = (text) => (typeof text === "number" ? text : Date.parse(text ?? 
 const isoOf = (at) => new Date(at).toISOString().replace(".000", "");
 const clockOf = (at) => (Number.isFinite(at) ? new Date(at).toISOString().slice(11, 19) : "–");
 const minuteOf = (text) => clockOf(instant(text)).slice(0, 5);
-const dayOf = (at) => new Date(at).toLocaleDateString("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
+const dayOf = (at) => (Number.isFinite(at) ? DAYS.format(at) : "–");
 
 /** A time as hours and minutes, with the day where that is not the day that is shown. */
 function timeOf(text, shown = board.now) {
