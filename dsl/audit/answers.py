@@ -166,7 +166,7 @@ def iso(time: int) -> str:
 
 def _in_force(path: Path, at: datetime) -> tuple[RulePack, str, tuple[datetime, str]]:
     """Return the pack that was in force, its version as it was logged, since when, and who put it there."""
-    from dsl.versions.pack_logs import PackLog  # noqa: PLC0415 - who names a file of rules has no log
+    from dsl.versions import PackLog  # noqa: PLC0415 - who names a file of rules has no log
 
     if not path.is_file():
         message = f"{path}: expected a log of packs but there is none; name one with --packs, or a file with --rules"

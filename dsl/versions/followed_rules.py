@@ -20,7 +20,7 @@ class FollowedRules:
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from dsl.versions.followed_rules import FollowedRules
+    >>> from dsl.versions import FollowedRules
     >>> head = "pack: port\nsubject: vessel\nsource vessel by mmsi:\n    mmsi: number\n    draught: metres\n"
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "port.rules")

@@ -40,7 +40,7 @@ class PackChanges:
     r"""What differs between two packs.
 
     >>> from dsl import RulePack
-    >>> from dsl.versions.pack_changes import changes
+    >>> from dsl.versions import changes
     >>> head = "pack: port\nsubject: vessel\nsource vessel by mmsi:\n    mmsi: number\n    draught: metres\n"
     >>> was = RulePack.from_text(head + "draught must be at most 15 m\n    name: deep\n")
     >>> now = RulePack.from_text(head + "draught must be at most 14 m\n    name: deep\n")

@@ -61,7 +61,7 @@ class PackLog:
     >>> from datetime import datetime, timezone
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from dsl.versions.pack_logs import PackLog
+    >>> from dsl.versions import PackLog
     >>> head = "pack: port\nsubject: vessel\nsource vessel by mmsi:\n    mmsi: number\n    draught: metres\n"
     >>> noon = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
     >>> with TemporaryDirectory() as folder:

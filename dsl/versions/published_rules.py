@@ -17,8 +17,8 @@ from dsl.versions.pack_logs import LoggedPack, logged
 if TYPE_CHECKING:
     from dsl.rule_packs import RulePack
 
-COLUMNS: Final = "at timestamp, version string, changed timestamp, who string, text string"
-"""The columns of the files, as Spark writes a schema: ``spark.readStream.schema(COLUMNS).json(folder)``."""
+CHANGE_COLUMNS: Final = "at timestamp, version string, changed timestamp, who string, text string"
+"""The columns of the files, as Spark writes a schema: ``spark.readStream.schema(CHANGE_COLUMNS).json(folder)``."""
 
 
 def publish(
@@ -27,7 +27,7 @@ def publish(
     r"""Write a pack into a folder of changes, and return what was written.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from dsl.versions.published_rules import publish
+    >>> from dsl.versions import publish
     >>> head = "pack: port\nsubject: vessel\nsource vessel by mmsi:\n    mmsi: number\n    draught: metres\n"
     >>> with TemporaryDirectory() as folder:
     ...     publish(head + "draught must be at most 15 m", folder, who="eva").who

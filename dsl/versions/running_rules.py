@@ -33,7 +33,7 @@ class RunningRules:
     r"""A pack that judges what is pushed, and can be changed.
 
     >>> from dsl import RulePack
-    >>> from dsl.versions.running_rules import RunningRules
+    >>> from dsl.versions import RunningRules
     >>> head = "pack: port\nsubject: vessel\nsource vessel by mmsi:\n    mmsi: number\n    draught: metres\n"
     >>> deep, deeper = (RulePack.from_text(head + f"draught must be at most {most} m") for most in (15, 12))
     >>> rules = RunningRules(deep)
@@ -78,30 +78,16 @@ class RunningRules:
             InvalidRule: What the new rules need was not kept, or a new rule raises on what is there. The rules before
                 go on, as if nothing had been tried.
         """
-        now = self._fitting(pack)
+        now = going_on(pack, self.pack)
         self._engine._settle()  # the objects are what is saved; it changes no state
         try:
             engine, events = gone_on(self._engine, (now.table(),), None, self._on_error)
         except Exception as error:
             what = f"a rule raises on what is there: {type(error).__name__}: {error}"
-            raise InvalidRule(self._refusal(pack, what, "guard the rule, or run with on_error='unknown'")) from error
+            fix = "guard the rule, or run with on_error='unknown'"
+            raise InvalidRule(_refusal(pack, self.pack, what, fix)) from error
         self._engine, self.pack = engine, now
         return events
-
-    def _fitting(self, pack: RulePack) -> RulePack:
-        """Return the pack over the sources that are kept; refuse one that is not about them."""
-        now = pack.over(self.pack.kept)
-        if reason := objection((self.pack.table(),), (now.table(),)):
-            what = (
-                "other things have to be remembered for it, as a rule that compares with now, counts rows or is about"
-            )
-            message = self._refusal(pack, f"{what} pairs is new, gone or changed", "start again, and push the history")
-            raise InvalidRule("\n".join([message, f"  in detail: {reason}"]))
-        return now
-
-    def _refusal(self, pack: RulePack, why: str, fix: str) -> str:
-        summary = f"change: version {pack.version} cannot go on with the state of version {self.pack.version}: {why}"
-        return refusal(summary, [("fix", fix)])
 
     def follow(
         self, rules: FollowedRules, log: PackLog | None = None, *, at: datetime | None = None, who: str | None = None
@@ -150,3 +136,27 @@ class RunningRules:
         found = cls(pack, on_error=on_error)
         found._engine = Engine.restore(state, found.pack.table(), on_error=on_error)
         return found
+
+
+def going_on(pack: RulePack, before: RulePack) -> RulePack:
+    """Return a pack as one that goes on with the state of another, whatever that is.
+
+    Args:
+        pack: The pack.
+        before: The other one, over the sources that are kept (`RulePack.over`).
+
+    Raises:
+        InvalidRule: It cannot.
+    """
+    now = pack.over(before.kept)
+    if reason := objection((before.table(),), (now.table(),)):
+        what = "other things have to be remembered for it, as a rule that compares with now, counts rows or is about"
+        fix = "start again, and push the history"
+        message = _refusal(pack, before, f"{what} pairs is new, gone or changed", fix)
+        raise InvalidRule("\n".join([message, f"  in detail: {reason}"]))
+    return now
+
+
+def _refusal(pack: RulePack, before: RulePack, why: str, fix: str) -> str:
+    summary = f"change: version {pack.version} cannot go on with the state of version {before.version}: {why}"
+    return refusal(summary, [("fix", fix)])

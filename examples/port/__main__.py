@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cartesius.errors import CartesiusError
-from dsl.versions.followed_rules import FollowedRules
+from dsl.versions import FollowedRules
 from examples.port.arrivals import deep_calls
 from examples.port.arrivals_report import arrival_notes, show_outlooks
 from examples.port.bootstrap import NoBroker, check_broker
@@ -274,7 +274,7 @@ def _check_options(context: click.Context) -> None:
     given = [name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
     useless = {"jars": "with --kafka"} if "kafka" not in given else {"slice_minutes": "without --kafka"}
     if "file" in given:
-        useless |= dict.fromkeys(["pack", "kafka", "store"], "without --rules")
+        useless |= dict.fromkeys(["pack", "kafka"], "without --rules")
     if "kafka" in given:
         useless["store"] = "without --kafka: `board --kafka` reads the topics"
     if "in_process" in given:

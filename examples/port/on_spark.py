@@ -26,7 +26,7 @@ from pyspark.sql import functions as f
 from examples.port.cells import moment
 from examples.port.dead_letters import DeadLetter
 from examples.port.inputs import SOURCES
-from examples.port.rule_changes import RuleChanges
+from examples.port.rule_changes import RuleChanges, RuleLog
 from examples.port.slices import PLACE, TIME, number_of_slices, spark_schema, write_slices
 from examples.port.verdict_changes import ChangeLog
 from spark_bridge import correlate_frames
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
 
     from dsl import RulePack
-    from dsl.versions.followed_rules import FollowedRules
+    from dsl.versions import FollowedRules
     from examples.port.inputs import Day
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
@@ -49,7 +49,7 @@ class NoSpark(Exception):
     """Spark does not start, most likely for want of a Java. The message says what to do."""
 
 
-class Office(Protocol):
+class Office(RuleLog, Protocol):
     """Gets what each micro-batch gives, once more if it comes again, and is told when all are done."""
 
     def write(self, rows: Iterable[Row], number: int) -> None:
@@ -212,13 +212,13 @@ def run_on_spark(
             office.write(rows, number)
         progress(min(number, last))
         if changes is not None:
-            changes.look()
+            changes.look(number + 1)
 
     def bury(dead: DataFrame, _: int) -> None:
         letters.extend(tuple(row) for row in dead.select("source", f.unix_micros("at"), "reason", "payload").collect())
 
     with TemporaryDirectory(prefix="port-slices-") as folder, progress_lines(spark, tell):
-        changes = None if follow is None else RuleChanges(follow, Path(folder) / "rules", say)
+        changes = None if follow is None else RuleChanges(follow, Path(folder) / "rules", say, office)
         frames: dict[str, DataFrame] = {}
         for source in (source for source in SOURCES if source in pack.sources):
             write_slices(day, source, slice_minutes, Path(folder) / source)
@@ -226,7 +226,7 @@ def run_on_spark(
             frames[source] = stream.parquet(f"{folder}/{source}")
         start = moment(day.start)
         query = correlate_frames(
-            pack.table() if changes is None else pack.live(),
+            pack.table() if changes is None else changes.pack.live(),
             frames,
             event_time=TIME,
             sequence=PLACE,

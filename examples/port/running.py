@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dsl import RulePack
-    from dsl.versions.followed_rules import FollowedRules
+    from dsl.versions import FollowedRules
     from examples.port.dead_letters import DeadLetter
     from examples.port.inputs import Day
     from examples.port.verdict_changes import ChangeLog

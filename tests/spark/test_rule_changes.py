@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dsl import RulePack
-from dsl.versions.published_rules import COLUMNS, publish
+from dsl.versions import CHANGE_COLUMNS, publish
 from spark_bridge import correlate_frames
 
 pytestmark = pytest.mark.slow  # five queries; tests/laws/test_bridge_changes.py does the same without a JVM
@@ -71,7 +71,7 @@ class Query:
             buckets=4,
             order="arrival",
             unbounded=True,
-            changes=read.schema(COLUMNS).json(str(self.path / "rules")),
+            changes=read.schema(CHANGE_COLUMNS).json(str(self.path / "rules")),
         )
         said, refused = [], []
 

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
+    from examples.port.input_files import Values
     from examples.port.office.alerting import NextChange
+    from examples.port.office.foreseen import Next
 
 _LOOK_S: Final = 0.5
 
@@ -79,6 +81,20 @@ def alerting_beside(
         finally:
             stop.set()
             thread.join()
+
+
+def by_rules_in_force(where: str, foresight: Foresight) -> NextChange:
+    """Return what looks ahead by the rules that a store says are in force, as they change."""
+    store, seen = Store(where), 0
+
+    def next_change(ship: Values, now: int) -> Next | None:
+        nonlocal seen
+        if (newest := store.newest_pack()) != seen:
+            seen = newest
+            foresight.judge_by(store.packs()[-1])
+        return foresight.next_change(ship, now)
+
+    return next_change
 
 
 def beside(where: str, file: Path | None, next_change: NextChange) -> AbstractContextManager[object]:
@@ -136,11 +152,12 @@ def alerts(file: Path, *, where: str, outbox: Path | None, data: Path, is_dry: b
             raise click.UsageError(message)
         day = read_day(data)
         foresight = Foresight(day, rule_pack("port", day.berths, day.gauges, day.stations))
+        next_change = by_rules_in_force(where, foresight)
         if is_dry:
-            for line in dry_run(where, subscriptions, foresight.next_change):
+            for line in dry_run(where, subscriptions, next_change):
                 click.echo(line)
             return
-        with alerting_beside(where, subscriptions, outbox or outbox_of(where), foresight.next_change) as thread:
+        with alerting_beside(where, subscriptions, outbox or outbox_of(where), next_change) as thread:
             click.echo(f"alerts: {len(subscriptions.wanted)} subscriptions of {file}; Ctrl-C ends it", err=True)
             thread.join()
         sys.exit(1)  # it ends by itself only where it failed, and has said why

@@ -75,6 +75,7 @@ class Board:
             sources = [source_view(each, time, now) for each, time in sorted(newest.items())]
             views = [self._viewed(each, now) for each in self._ships(seen, at)]
         pack, packs = pack_view(self._following.packs(), now)
+        packs["refused"] = self._following.refusal() if at is None else None
         berths = [each for each in rows if each.source == "berth"]
         return {
             "last": last, "clock": clock, "pack": packs, "sources": sources, "ships": views,
@@ -147,9 +148,11 @@ class Board:
         """Look ahead for each ship whose last report is another than before, or whose time has come, until ``stop``."""
         looked: dict[int, tuple[Mapping[str, object], int | None]] = {}
         while not stop.wait(0.5):
-            now = self._following.now
+            now, packs = self._following.now, self._following.packs()
             if now is None:
                 continue
+            if self._foresight.judge_by(packs[-1]):
+                looked.clear()
             for mmsi, report in self._following.reports().items():
                 row, until = looked.get(mmsi, (None, None))
                 if row == report.row and (until is None or now < until):

@@ -11,6 +11,7 @@ import click
 
 from cartesius.errors import CartesiusError
 from cartesius.installation import needing
+from dsl.versions import FollowedRules
 from examples.port.input_options import data_option
 from examples.port.inputs import read_day
 from examples.port.programs import rule_pack
@@ -36,6 +37,19 @@ if TYPE_CHECKING:
 )
 @click.option("--kafka", metavar="BOOTSTRAP", help="The Kafka of --feed kafka.", default="127.0.0.1:9092")
 @click.option("--topics", metavar="RUN", help="How the topics of --feed kafka begin: `make run-kafka` prints it.")
+@click.option(
+    "--rules",
+    "file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    show_default="the built-in ones, which examples/rules/new_york.rules has as a text",
+    help="The rules, which may change at any time: the board goes on with what the file says, and with all it knows.",
+)
+@click.option(
+    "--rules-topic",
+    metavar="TOPIC",
+    help='With --feed kafka: whose records change the rules, {"who": …, "text": all of them}. Of one partition.',
+)
 @click.option("--speed", type=click.FloatRange(0, min_open=True), default=60.0, help="How many times real time.")
 @click.option(
     "--start",
@@ -59,6 +73,8 @@ def board(
     feed: str,
     kafka: str,
     topics: str | None,
+    file: Path | None,
+    rules_topic: str | None,
     speed: float,
     start: datetime,
     data: Path,
@@ -74,6 +90,9 @@ def board(
     if (feed == "kafka") != (topics is not None):
         message = "--feed kafka and --topics RUN are of use together only"
         raise click.UsageError(message)
+    if (file is not None and feed != "replay") or (rules_topic is not None and feed != "kafka"):
+        message = "--rules FILE is of use with --feed replay only, --rules-topic TOPIC with --feed kafka"
+        raise click.UsageError(message)
     try:
         with needing("python -m examples.port board", "cartesius-joins[edit]"):
             from cartesius.pages.local_pages import serve  # noqa: PLC0415 - who judges needs no server
@@ -81,22 +100,25 @@ def board(
         from examples.port.office.alerts_command import beside  # noqa: PLC0415 - as above
         from examples.port.office.following import Following  # noqa: PLC0415 - as above
         from examples.port.office.foreseen import Foresight  # noqa: PLC0415 - as above
+        from examples.port.office.proposals import file_proposals, pack_proposal  # noqa: PLC0415 - as above
         from examples.port.office.replay import Replay, start_replay  # noqa: PLC0415 - as above
         from examples.port.office.store import Store  # noqa: PLC0415 - as above
 
         day = read_day(data)
-        rules = rule_pack("port", day.berths, day.gauges, day.stations)
+        followed = None if file is None else FollowedRules(file)
+        rules = followed.pack if followed else rule_pack("port", day.berths, day.gauges, day.stations)
+        proposals = pack_proposal(rules, "built in") if followed is None else file_proposals(followed)
         if ":" not in where:
             Path(where).parent.mkdir(parents=True, exist_ok=True)
         store = Store(where)
         stop = Event()
         if feed == "replay":
             begin = day.start + (start.hour * 3600 + start.minute * 60 + start.second) * 1_000_000
-            start_replay(lambda: Replay(day, rules, store, begin=begin, speed=speed), stop)
+            start_replay(lambda: Replay(day, rules, store, begin=begin, speed=speed, proposals=proposals), stop)
         elif topics is not None:
             from examples.port.office.kafka_feed import start_kafka  # noqa: PLC0415 - as above
 
-            start_kafka(kafka, topics, store, day, rules, stop)
+            start_kafka(kafka, topics, store, day, rules, stop, rules=rules_topic)
         following = Following(store)
         foresight = Foresight(day, rules)
         shown = Board(store, following, day, foresight)

@@ -55,6 +55,8 @@ class Following:
         self._ids = (0, 0)
         self._facts: dict[str, Any] = {}
         self._packs: list[Pack] = []
+        self._ruled: tuple[int, Json | None] = (0, None)
+        """The newest pack, and what was refused since."""
         self.now: int | None = None
         self._quiet_s: float | None = None
         self._reports: dict[int, Seen] = {}
@@ -87,7 +89,8 @@ class Following:
                 ids = changes[-1].id if changes else self._ids[0], readings[-1][0] if readings else self._ids[1]
                 self._ids = ids
         progress = self._store.progress()
-        packs = self._store.packs() if not self._packs or before != self._ids else self._packs
+        ruled = self._store.newest_pack(), self._store.refused()
+        packs = self._packs if ruled == self._ruled else self._store.packs()
         with self._lock:
             self._facts = self._facts or self._store.facts()
             self.now = max((each.until for each in progress), default=None)
@@ -97,10 +100,10 @@ class Following:
                 self._tell_ship(mmsi)
             for source in sorted(sources):
                 self._tell("source", source, source_view(source, self._last[source], self.now or 0))
-            if packs != self._packs:
-                self._packs = packs
-                self._tell("pack", "", pack_view(packs, self.now or 0)[1])
-        return before != self._ids
+            is_ruled_anew, self._ruled, self._packs = ruled != self._ruled, ruled, packs
+            if is_ruled_anew:
+                self._tell("pack", "", {**pack_view(packs, self.now or 0)[1], "refused": self.refusal()})
+        return before != self._ids or is_ruled_anew
 
     def _add(self, change: Change) -> None:
         before = self._verdicts.get(change.mmsi)
@@ -153,6 +156,12 @@ class Following:
         """Return the versions of the rules."""
         with self._lock:
             return self._packs
+
+    def refusal(self) -> Json | None:
+        """Return why the rules that were wanted last are not in force, by whom and when; None: they are."""
+        with self._lock:
+            told = self._ruled[1]
+        return None if told is None else {**told, "changed": iso(told["changed"])}
 
     def foresee(self, mmsi: int, following: Next | None) -> None:
         """Take note of the next change of a ship's verdict, and tell it if it is another than before."""

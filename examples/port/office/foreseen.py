@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from dsl import RulePack
 from examples.port.marks import in_words
 from examples.port.office.judging import Links
 from examples.port.office.records import KEYS, failed_of
@@ -23,9 +24,10 @@ from examples.port.office.records import KEYS, failed_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dsl import RulePack, Verdict
+    from dsl import Verdict
     from examples.port.input_files import Values
     from examples.port.inputs import Day
+    from examples.port.office.records import Pack
 
 KEPT: Final = 2_000
 """Of how many situations what lies ahead is kept."""
@@ -47,7 +49,7 @@ class Foresight:
 
     Args:
         day: The predictions, and the berths.
-        pack: The rules.
+        pack: The rules, at first.
     """
 
     def __init__(self, day: Day, pack: RulePack) -> None:
@@ -60,6 +62,16 @@ class Foresight:
         for each in day.readings:
             if each.source in ("tide", "stream", "wind"):
                 self._rows[each.source, each.values[KEYS[each.source]]].append((each.time or day.start, each.values))
+
+    def judge_by(self, pack: Pack) -> bool:
+        """Look ahead by these rules from now on; return whether they are others than before."""
+        if pack.version == self._pack.version:
+            return False
+        found = RulePack.from_text(pack.text)
+        with self._lock:
+            self._pack = found
+            self._kept.clear()
+        return True
 
     def has(self, ship: Values) -> bool:
         """Whether what lies ahead of a ship in her situation has been looked for, so that it is known at once."""

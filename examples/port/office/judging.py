@@ -6,20 +6,26 @@ Which rows a verdict reads is as `observations.links` says: her berth's, and tho
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import defaultdict, deque
+from time import time_ns
 from typing import TYPE_CHECKING
 
-from cartesius import Engine, Update
+from cartesius import Update
+from cartesius.errors import CartesiusError
+from dsl import RulePack
+from dsl.versions import RunningRules
 from examples.port.geography import distance_km
-from examples.port.office.records import GONE, KEYS, Change, Seen, change_of
+from examples.port.office.records import GONE, KEYS, Change, Seen, change_of, noted
 from examples.port.places import AIRPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from dsl import RulePack
+    from cartesius import Event
     from examples.port.input_files import Values
     from examples.port.inputs import Day, Reading
+    from examples.port.office.proposals import Proposals
+    from examples.port.office.store import Store
     from examples.port.places import Position
 
 
@@ -52,31 +58,64 @@ def _nearest(places: Mapping[str, Position], here: Position) -> str:
 
 
 class Judging:
-    """A pack, and the readings that have been used.
+    """A pack at work, and the readings that have been used; the rules may change between two of them.
+
+    The store says which rules were in force when: so a feed that begins anew, and uses the readings again, has them
+    again at the same readings.
 
     Args:
-        pack: The rules.
         links: Which rows a verdict reads.
+        store: Says which rules are in force, and gets those that follow, with the verdicts that they change.
+        proposals: Which rules are wanted.
     """
 
-    def __init__(self, pack: RulePack, links: Links) -> None:
-        self._pack = pack
-        self._engine, self._inputs = Engine(pack.table()), pack.sources
-        self._used = Used(links)
+    def __init__(self, links: Links, store: Store, proposals: Proposals) -> None:
+        first, *since = store.packs()
+        self._store, self._proposals = store, proposals
+        self._rules = RunningRules(RulePack.from_text(first.text))
+        self._since = deque(since)
+        self._used, self._count, self._time = Used(links), 0, first.at
 
     def use(self, reading: Reading) -> list[Change]:
         """Use a reading, and return the verdicts that it changes, in order."""
+        self._change_again()
         self._used.add([reading])
-        if reading.source not in self._inputs:
+        self._count += 1
+        self._time = max(self._time, reading.time or 0)
+        if reading.source not in self._rules.sources:
             return []
+        return self._changes(self._rules.push(reading.source, reading.values, at=reading.time))
+
+    def look(self) -> None:
+        """Go on with what is proposed, and write what comes of it; the present rules stay where that cannot be."""
+        self._change_again()
+        for each in self._proposals():
+            why = each.wrong
+            if each.pack is not None and each.pack.version != self._rules.pack.version:
+                try:
+                    changes = self._changes(self._rules.change(each.pack))
+                except CartesiusError as error:
+                    why = str(error)
+                else:
+                    pack = noted(each.pack, self._time, time_ns() // 1000, each.who, self._count)
+                    self._store.change_rules(pack, changes, proposal=each.number)
+                    continue
+            self._store.refuse(why, each.who, proposal=each.number)
+
+    def _change_again(self) -> None:
+        """Go on with the rules that were in force after so many readings; what came of that is in the store."""
+        while self._since and self._since[0].number <= self._count:
+            self._rules.change(RulePack.from_text(self._since.popleft().text))
+
+    def _changes(self, events: Iterable[Event]) -> list[Change]:
         found = []
-        for event in self._engine.push(self._inputs[reading.source], reading.values, at=reading.time):
+        for event in events:
             time, mmsi = int(event.end), int(event.value.key)
             if isinstance(event.value, Update):
                 verdict = event.value.value
                 found.append(change_of(time, self._used.name(mmsi, time), verdict, self._used.read(mmsi, time)))
             else:
-                found.append(Change(time, mmsi, self._used.name(mmsi, time), GONE, pack=self._pack.version))
+                found.append(Change(time, mmsi, self._used.name(mmsi, time), GONE, pack=self._rules.pack.version))
         return found
 
 

@@ -14,8 +14,10 @@ from collections import deque
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
+from dsl import RulePack
 from examples.port.inputs import SOURCES, Reading
 from examples.port.office.judging import Judging, Links, seen_of
+from examples.port.office.proposals import TopicProposals, none_proposed
 from examples.port.office.records import KEYS, Batch, Change
 from examples.port.office.replay import ONE_DAY
 from examples.port.slices import TIME, fields_of
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Mapping
     from threading import Event
 
-    from dsl import RulePack
     from examples.port.inputs import Day
+    from examples.port.office.proposals import Proposals
     from examples.port.office.store import Store
 
 STEP_S: Final = 0.1
@@ -39,17 +41,18 @@ class KafkaFeed:
     Args:
         store: Where what is judged goes.
         day: The day, and the places of berths, gauges and stations; not its readings.
-        pack: The rules.
+        pack: The rules of a new store.
+        proposals: Which rules are wanted in force; by default those that the store has.
 
     Raises:
         UnusableStore: Another feed writes into the store.
     """
 
-    def __init__(self, store: Store, day: Day, pack: RulePack) -> None:
+    def __init__(self, store: Store, day: Day, pack: RulePack, proposals: Proposals = none_proposed) -> None:
         self._store, self._day = store, day
         self.sources: list[str] = [source for source in SOURCES if source in pack.sources]
-        self._judging = Judging(pack, Links(day))
         before = store.begin(FEED, pack, start=day.start, end=day.start + ONE_DAY)
+        self._judging = Judging(Links(day), store, proposals)
         self._written, self._until = (0, day.start) if before is None else (before.number, before.until)
         self._used = 0
         self._waiting: dict[str, deque[Reading]] = {source: deque() for source in self.sources}
@@ -82,6 +85,7 @@ class KafkaFeed:
         if self._used >= self._written:
             self._store.apply(Batch(FEED, self._used, self._until, changes, readings))
             self._written = self._used
+            self._judging.look()
 
     def _first(self) -> Reading | None:
         """The first reading that waits, by time and source."""
@@ -89,8 +93,20 @@ class KafkaFeed:
         return min(heads, key=lambda each: (each.time or 0, self.sources.index(each.source)), default=None)
 
 
-async def follow(feed: KafkaFeed, topics: Mapping[str, AsyncIterable[Any]], stop: Event) -> None:
-    """Feed a store from topics until all have ended, or ``stop`` is set."""
+async def follow(
+    feed: KafkaFeed,
+    topics: Mapping[str, AsyncIterable[Any]],
+    stop: Event,
+    rules: tuple[TopicProposals, AsyncIterable[Any]] | None = None,
+) -> None:
+    """Feed a store from topics until all have ended, or ``stop`` is set.
+
+    Args:
+        feed: What uses them.
+        topics: The topic of each source.
+        stop: Ends it.
+        rules: The proposals of the feed, and the topic that they come in, which need not end.
+    """
 
     async def read(source: str) -> None:
         async for item in topics[source]:
@@ -98,23 +114,32 @@ async def follow(feed: KafkaFeed, topics: Mapping[str, AsyncIterable[Any]], stop
             if stop.is_set():
                 return
 
+    async def read_rules(proposals: TopicProposals, topic: AsyncIterable[Any]) -> None:
+        async for item in topic:
+            proposals.take(item.value)
+
     reading = [asyncio.ensure_future(read(source)) for source in feed.sources]
+    ruling = [] if rules is None else [asyncio.ensure_future(read_rules(*rules))]
     try:
         while not stop.is_set():
             done, pending = await asyncio.wait(reading, timeout=STEP_S)
-            for each in done:
+            for each in (*done, *(each for each in ruling if each.done())):
                 each.result()
             feed.step()
             if not pending:
                 return
     finally:
-        for each in reading:
+        for each in (*reading, *ruling):
             each.cancel()
-        await asyncio.gather(*reading, return_exceptions=True)
+        await asyncio.gather(*reading, *ruling, return_exceptions=True)
 
 
-def start_kafka(servers: str, run: str, store: Store, day: Day, pack: RulePack, stop: Event) -> Thread:
+def start_kafka(
+    servers: str, run: str, store: Store, day: Day, pack: RulePack, stop: Event, *, rules: str | None = None
+) -> Thread:
     """Feed a store from the topics ``run.source``, in a thread of its own that is returned, until ``stop`` is set.
+
+    With ``rules``, the name of a topic of one partition, the rules change as its records say (`TopicProposals`).
 
     Raises:
         NotInstalled: There is no confluent-kafka.
@@ -122,9 +147,12 @@ def start_kafka(servers: str, run: str, store: Store, day: Day, pack: RulePack, 
     from cartesius.connectors.kafka import KafkaSource  # noqa: PLC0415 - only where it is wanted
 
     def work() -> None:
-        feed = KafkaFeed(store, day, pack)
+        proposals = TopicProposals(store.facts().get("proposals", 0))
+        in_force = store.packs() if rules is not None else ()
+        first = RulePack.from_text(in_force[-1].text) if in_force else pack
+        feed = KafkaFeed(store, day, first, proposals)
         topics = {source: KafkaSource(servers, f"{run}.{source}", at=TIME) for source in feed.sources}
-        asyncio.run(follow(feed, topics, stop))
+        asyncio.run(follow(feed, topics, stop, None if rules is None else (proposals, KafkaSource(servers, rules))))
 
     thread = Thread(target=work, name="kafka", daemon=True)
     thread.start()

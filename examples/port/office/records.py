@@ -102,6 +102,8 @@ class Pack:
         changed: When that was done, in microseconds of wall time.
         who: By whom.
         rules: The name and the text of each, in order.
+        number: After how many readings, or micro-batches, of its feed.
+        text: The whole text.
     """
 
     version: str
@@ -109,6 +111,8 @@ class Pack:
     changed: int
     who: str
     rules: tuple[tuple[str, str], ...]
+    number: int
+    text: str
 
 
 @attrs.frozen
@@ -168,7 +172,7 @@ def amount(value: Any, unit: str) -> str:
     return f"{shown}{unit}" if unit == "°" else f"{shown} {unit}".rstrip()
 
 
-def noted(pack: RulePack, at: int, changed: int, who: str) -> Pack:
+def noted(pack: RulePack, at: int, changed: int, who: str, number: int = 0) -> Pack:
     """Return what is noted of a pack.
 
     Args:
@@ -176,8 +180,9 @@ def noted(pack: RulePack, at: int, changed: int, who: str) -> Pack:
         at: From when on they are in force, in microseconds since the epoch.
         changed: When that was done, likewise, of wall time.
         who: By whom.
+        number: After how many readings, or micro-batches, of its feed.
     """
-    return Pack(pack.version, at, changed, who, tuple(_rules(pack.statements)))
+    return Pack(pack.version, at, changed, who, tuple(_rules(pack.statements)), number, pack.over(pack.kept).to_text())
 
 
 def _rules(statements: Iterable[Statement], guards: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from examples.port.office.judging import Judging, Links, seen_of
+from examples.port.office.proposals import none_proposed
 from examples.port.office.records import Batch, Change
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from dsl import RulePack
     from examples.port.inputs import Day
+    from examples.port.office.proposals import Proposals
     from examples.port.office.store import Store
 
 FEED: Final = "replay"
@@ -38,12 +40,13 @@ class Replay:
 
     Args:
         day: The readings.
-        pack: The rules.
+        pack: The rules of a new store.
         store: Where what is judged goes.
         begin: At which time of the day the clock starts where the store is empty, in microseconds since the epoch; all
             before that is judged at once.
         speed: How many times real time.
         clock: Real time in seconds, from any moment on.
+        proposals: Which rules are wanted in force; by default those that the store has.
 
     Raises:
         UnusableStore: Another feed writes into the store.
@@ -58,11 +61,12 @@ class Replay:
         begin: int,
         speed: float,
         clock: Callable[[], float] = monotonic,
+        proposals: Proposals = none_proposed,
     ) -> None:
         self._day, self._store, self._speed, self._clock = day, store, speed, clock
-        self._judging = Judging(pack, Links(day))
         self._times = [each.time or day.start for each in day.readings]
         before = store.begin(FEED, pack, start=day.start, end=day.start + ONE_DAY, speed=speed)
+        self._judging = Judging(Links(day), store, proposals)
         self._done, self._now = (0, begin) if before is None else (before.number, before.until)
         for reading in day.readings[: self._done]:
             self._judging.use(reading)
@@ -75,6 +79,7 @@ class Replay:
 
     def step(self) -> Batch | None:
         """Judge and write what has come since the last step; return it, None where the day is over."""
+        self._judging.look()
         if self.is_over:
             return None
         passed = round((self._clock() - self._origin) * self._speed * 1e6)
@@ -90,9 +95,9 @@ class Replay:
         return batch
 
     def run(self, stop: Event) -> None:
-        """Step until the day is over, or ``stop`` is set."""
-        while self.step() is not None and not stop.wait(STEP_S):
-            pass
+        """Step until ``stop`` is set; also when the day is over, as the rules may change."""
+        while not stop.wait(STEP_S):
+            self.step()
 
 
 def start_replay(make: Callable[[], Replay], stop: Event) -> None:

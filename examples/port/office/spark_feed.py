@@ -8,10 +8,11 @@ killed.
 
 from __future__ import annotations
 
+from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from examples.port.office.judging import Links, Used, seen_of
-from examples.port.office.records import GONE, Batch, Change, Missing, failed_of
+from examples.port.office.records import GONE, Batch, Change, Missing, failed_of, noted
 from examples.port.office.replay import ONE_DAY
 from examples.port.slices import number_of_slices, slice_of
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from dsl import RulePack
     from examples.port.inputs import Day
-    from examples.port.office.records import Failed
+    from examples.port.office.records import Failed, Pack
     from examples.port.office.store import Store
 
 _MINUTE: Final = 60_000_000
@@ -69,6 +70,23 @@ class SparkFeed:
     def finish(self) -> None:
         """Write what is left: the readings after the last change of a verdict, when all micro-batches are done."""
         self.write((), self._last)
+
+    def packs(self) -> list[Pack]:
+        """Return the rules that have been in force, with the number of the micro-batch from which each was."""
+        return self._store.packs()
+
+    def is_new(self, number: int) -> bool:
+        """Whether a micro-batch is not in the store."""
+        return number > self._done
+
+    def change_rules(self, pack: RulePack, who: str, number: int) -> None:
+        """Write that a micro-batch begins with other rules."""
+        at = self._day.start + min(number * self._minutes * _MINUTE, ONE_DAY)
+        self._store.change_rules(noted(pack, at, time_ns() // 1000, who, number))
+
+    def refuse(self, why: str, who: str) -> None:
+        """Write why other rules are not gone on with."""
+        self._store.refuse(why, who)
 
     def _change(self, row: Any) -> Change:
         time, mmsi = row["time"], row["key"]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS packs (id {id}, version TEXT NOT NULL, at BIGINT NOT NULL, changed BIGINT NOT NULL,"
-    " who TEXT NOT NULL, rules TEXT NOT NULL)",
+    " who TEXT NOT NULL, rules TEXT NOT NULL, number BIGINT NOT NULL, whole TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS batches (feed TEXT PRIMARY KEY, number BIGINT NOT NULL, until BIGINT NOT NULL,"
     " written BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS changes (id {id}, time BIGINT NOT NULL, mmsi BIGINT NOT NULL, name TEXT NOT NULL,"
@@ -131,38 +131,66 @@ class Store:
             )
             self._database.execute_many(
                 "INSERT INTO known VALUES (?, ?) ON CONFLICT DO NOTHING",
-                [
-                    *{(each.source, each.key) for each in batch.readings},
-                    *{("ship", str(c.mmsi)) for c in batch.changes},
-                ],
+                sorted({(each.source, each.key) for each in batch.readings}),
             )
             self._database.execute_many(
                 "INSERT INTO readings (source, key, time, fields) VALUES (?, ?, ?, ?)",
                 [(each.source, each.key, each.time, json.dumps(each.row)) for each in batch.readings],
             )
-            self._database.execute_many(
-                "INSERT INTO changes (time, mmsi, name, status, failed, missing, pack, what_was_read)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [_columns(each) for each in batch.changes],
-            )
+            self._add_changes(batch.changes)
         return True
 
-    def add_pack(self, pack: Pack) -> None:
-        """Note a version of the rules, unless it is the one in force."""
+    def change_rules(self, pack: Pack, changes: Sequence[Change] = (), *, proposal: int | None = None) -> None:
+        """Write that other rules are in force, and the verdicts that are others by that.
+
+        Args:
+            pack: The rules.
+            changes: The verdicts.
+            proposal: The number of the proposal, if it has one: all up to it are done with.
+        """
         with self._writing():
-            last = self._database.execute("SELECT version FROM packs ORDER BY id DESC LIMIT 1")
-            if not last or last[0][0] != pack.version:
-                self._database.execute(
-                    "INSERT INTO packs (version, at, changed, who, rules) VALUES (?, ?, ?, ?, ?)",
-                    (pack.version, pack.at, pack.changed, pack.who, json.dumps(pack.rules)),
-                )
+            self._database.execute(
+                "INSERT INTO packs (version, at, changed, who, rules, number, whole) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (pack.version, pack.at, pack.changed, pack.who, json.dumps(pack.rules), pack.number, pack.text),
+            )
+            self._add_changes(changes)
+            self._note({"refused": None} | ({} if proposal is None else {"proposals": proposal}))
+
+    def refuse(self, why: str, who: str, *, proposal: int | None = None) -> None:
+        """Note why the rules that somebody wants are not in force; "": those that are wanted are.
+
+        Args:
+            why: The reason.
+            who: Who wants them.
+            proposal: As for `change_rules`.
+        """
+        told = {"why": why, "who": who, "changed": time_ns() // 1000} if why else None
+        with self._writing():
+            self._note({"refused": told} | ({} if proposal is None else {"proposals": proposal}))
+
+    def _note(self, facts: dict[str, Any]) -> None:
+        self._database.execute_many(
+            "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            [(name, json.dumps(value)) for name, value in facts.items()],
+        )
+
+    def _add_changes(self, changes: Sequence[Change]) -> None:
+        self._database.execute_many(
+            "INSERT INTO known VALUES (?, ?) ON CONFLICT DO NOTHING",
+            sorted({("ship", str(each.mmsi)) for each in changes}),
+        )
+        self._database.execute_many(
+            "INSERT INTO changes (time, mmsi, name, status, failed, missing, pack, what_was_read)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [_columns(each) for each in changes],
+        )
 
     def begin(self, feed: str, pack: RulePack, *, start: int, end: int, speed: float | None = None) -> Progress | None:
         """Say that a feed begins, or goes on; return how far it is, None where it begins.
 
         Args:
             feed: Which one.
-            pack: The rules by which it judges.
+            pack: The rules by which it judges, if no others are in force yet.
             start: The first moment that it tells of.
             end: The moment after the last.
             speed: How many times real time; None: as its sources do.
@@ -179,11 +207,9 @@ class Store:
             raise UnusableStore(message)
         facts = {"feed": feed, "start": start, "end": end, "speed": speed}
         with self._writing():
-            self._database.execute_many(
-                "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                [(name, json.dumps(value)) for name, value in facts.items()],
-            )
-        self.add_pack(noted(pack, start, time_ns() // 1000, feed))
+            self._note(facts)
+        if not self.packs():
+            self.change_rules(noted(pack, start, time_ns() // 1000, feed))
         return next((each for each in self.progress() if each.feed == feed), None)
 
     # ---------------------------------------------------------------------------------------------------- read
@@ -194,11 +220,21 @@ class Store:
 
     def packs(self) -> list[Pack]:
         """Return the versions of the rules, in the order in which they came."""
-        rows = self._asked("SELECT version, at, changed, who, rules FROM packs ORDER BY id")
+        rows = self._asked("SELECT version, at, changed, who, rules, number, whole FROM packs ORDER BY id")
         return [
-            Pack(version, at, changed, who, tuple((name, text) for name, text in json.loads(rules)))
-            for version, at, changed, who, rules in rows
+            Pack(version, at, changed, who, tuple((name, text) for name, text in json.loads(rules)), number, whole)
+            for version, at, changed, who, rules, number, whole in rows
         ]
+
+    def refused(self) -> dict[str, Any] | None:
+        """Return why the rules that were wanted last are not in force, who wanted them, and when; None: they are."""
+        found = self._asked("SELECT value FROM facts WHERE name = 'refused'")
+        return json.loads(found[0][0]) if found else None
+
+    def newest_pack(self) -> int:
+        """Return the greatest id of a pack; 0: there is none."""
+        ((newest,),) = self._asked("SELECT coalesce(max(id), 0) FROM packs")
+        return int(newest)
 
     def progress(self) -> list[Progress]:
         """Return how far each feed is."""

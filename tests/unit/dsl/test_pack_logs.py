@@ -9,9 +9,7 @@ import pytest
 from cartesius.errors import InvalidArgument
 from dsl import InvalidRule, RulePack, Source, named, require
 from dsl.units import metres
-from dsl.versions.followed_rules import FollowedRules
-from dsl.versions.pack_changes import RuleChange, changes
-from dsl.versions.pack_logs import PackLog
+from dsl.versions import FollowedRules, PackLog, RuleChange, changes
 
 HEAD = """pack: port
 subject: vessel

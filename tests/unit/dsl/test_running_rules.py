@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from cartesius import Delete, Engine
 from cartesius.errors import SnapshotMismatch
 from dsl import InvalidRule, RulePack
-from dsl.versions.followed_rules import FollowedRules
-from dsl.versions.pack_logs import PackLog
-from dsl.versions.running_rules import RunningRules
+from dsl.versions import FollowedRules, PackLog, RunningRules
 
 HEAD = """pack: port
 subject: vessel

@@ -348,9 +348,14 @@ def test_rules_berths_readings_and_who_changed_the_rules_follow_the_ships(opened
     expect(page.locator("#rules")).to_contain_text("STENA PARIS")
     expect(page.locator("#silent")).to_be_hidden()
     assert lines("berths")[2] == "newark-south 15.24 m STENA PARIS none"
+    expect(page.locator("#refused")).to_be_hidden()
     office.board = office.board | {"rules": [{"name": "no rule", "text": "nothing", "ships": []}]}
+    office.board["pack"] |= {"refused": {"why": "it declares 'vessel' otherwise", "who": "D. Officer"}}
     office.send("pack", {"version": "ffffffffffff", "since": at("14:05"), "who": "C. Officer"})
     expect(page.locator("#rules")).to_contain_text("no rule")
+    expect(page.locator("#refused")).to_have_text(
+        "The rules that D. Officer wants are not in force: it declares 'vessel' otherwise"
+    )
 
 
 HOSTILE = "</td><img src=x onerror=boom()><script>boom()</script>"
@@ -382,7 +387,7 @@ def test_what_ships_say_of_themselves_is_text_and_nothing_of_it_runs_or_moves_th
         rules=[{"name": name, "text": name, "ships": []} for name in NAMES],
         berths=[{"id": name, "lon": 0, "lat": None, "depth": HOSTILE, "lies": [], "comes": []} for name in NAMES],
         sources=[{"source": name, "what": name, "last": HOSTILE, "age_s": None, "stale": True} for name in NAMES],
-        pack={"version": HOSTILE, "since": HOSTILE, "who": HOSTILE, "changes": [
+        pack={"version": HOSTILE, "since": HOSTILE, "who": HOSTILE, "refused": {"why": HOSTILE, "who": HOSTILE}, "changes": [
             {"version": name, "at": name, "changed": name, "who": name, "rules_added": [name]} for name in NAMES]},
     )  # fmt: skip
     change = {"time": HOSTILE, "status": HOSTILE, "failed": [reason], "missing": [], "pack": HOSTILE}

@@ -11,9 +11,10 @@ import attrs
 import pytest
 
 from dsl import RulePack
-from dsl.versions.followed_rules import FollowedRules
+from dsl.versions import FollowedRules
 from examples.port.in_process import run_in_process
 from examples.port.inputs import SOURCES, Reading, read_day
+from examples.port.office.records import noted
 from examples.port.programs import rule_pack
 from examples.port.slices import number_of_slices, slice_of
 
@@ -150,7 +151,7 @@ def test_rules_that_change_under_way_hold_from_the_next_micro_batch_on(spark, fe
     rules, lines, tried = FollowedRules(file), [], [after, after.replace("pack: port", "pack: quay"), after + "must"]
     packs = {rules.pack.version: 0, RulePack.from_text(after).version: 1}
 
-    said = []
+    said, refused, changed = [], [], []
 
     class Office:
         def write(self, rows, number):
@@ -161,14 +162,26 @@ def test_rules_that_change_under_way_hold_from_the_next_micro_batch_on(spark, fe
         def finish(self):
             pass
 
+        def packs(self):
+            return [noted(rules.pack, day.start, 0, "eva")]
+
+        def is_new(self, number):
+            return True
+
+        def change_rules(self, pack, who, number):
+            changed.append((packs[pack.version], number))
+
+        def refuse(self, why, who):
+            refused.append(why)
+
     found = run_on_spark(
         spark, day, rules.pack, slice_minutes=360, buckets=2, say=lines.append, office=Office(), follow=rules
     )
+    assert changed == [(1, 1)]
     assert {number for number, pack in said if pack == 0} == {0}
     assert {number for number, pack in said if pack == 1} >= {1}
-    assert [letter.source for letter in found.dead] == ["changes"]  # it was published, and could not be carried over
-    assert "the outputs were 'port' and are 'quay'" in found.dead[0].reason
-    assert any("the rules go on as they were" in line for line in lines)
+    assert ["the outputs were 'port' and are 'quay'" in why for why in refused if why] == [True, False]
+    assert sum("the rules go on as they were" in line for line in lines) == 2
     fresh = run_in_process(day, RulePack.from_text(after))
     latest = {change.mmsi: (change.status, change.because) for change in fresh.changes}
     assert {change.mmsi: (change.status, change.because) for change in found.log.changes} == latest

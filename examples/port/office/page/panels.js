@@ -74,4 +74,7 @@ function showPacks() {
   const { pack } = board;
   renew("packs", pack.changes.map((change, place) => [place, JSON.stringify(change), change]).reverse(), packChange);
   setText("pack", pack.version ? `In force: ${plain(pack.version, 12)}${pack.since ? `, since ${timeOf(pack.since)}` : ""}${pack.who ? `, by ${plain(pack.who, 60)}` : ""}.` : "Which rules are in force is not known.");
+  const refused = pack.refused;
+  by("refused").hidden = !refused;
+  setText("refused", refused ? `The rules that ${plain(refused.who || "somebody", 60)} wants are not in force: ${plain(refused.why, 600)}` : "");
 }

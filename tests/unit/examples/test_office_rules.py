@@ -1,0 +1,265 @@
+"""Rules change while the office is at work: from then on it says what it would have said by them all the time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from threading import Event
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cartesius import Event as Item
+from dsl import RulePack
+from dsl.versions import FollowedRules
+from examples.port.office.following import Following
+from examples.port.office.foreseen import Foresight
+from examples.port.office.kafka_feed import KafkaFeed, follow
+from examples.port.office.proposals import Proposal, TopicProposals, file_proposals
+from examples.port.office.replay import ONE_DAY, Replay
+from examples.port.office.spark_feed import SparkFeed
+from examples.port.office.store import Store
+from examples.port.rule_changes import RuleChanges
+from tests.unit.examples.test_office_feeds import day_and_rules, told, topics
+
+__all__ = ["day_and_rules"]  # a fixture
+
+TEXT = (Path(__file__).resolve().parents[3] / "examples/rules/new_york.rules").read_text(encoding="utf-8")
+HOUR = 3_600_000_000
+
+
+def wind(most):
+    return TEXT.replace("wind velocity must be at most 45 kn", f"wind velocity must be at most {most} kn")
+
+
+GOOD = [TEXT, wind(1), wind(7), TEXT + "\nlength must be at most 250 m\n    name: too long\n"]
+BAD = [TEXT + "\nmust\n", TEXT.replace("pack: port", "pack: quay"), TEXT.replace("depth: metres", "depth: feet")]
+
+
+def version(text):
+    return RulePack.from_text(text).version
+
+
+class Office:
+    """A replay of a day on a store, by a clock that stands, and a file of rules."""
+
+    def __init__(self, day, file, store=None):
+        self.day, self.file, self.hours = day, file, 0.0
+        self.store = store or Store(":memory:")
+        self.begin()
+
+    def begin(self):
+        """Begin, or begin anew: what was known but for the store and the file is lost."""
+        rules = FollowedRules(self.file)
+        self.replay = Replay(
+            self.day, rules.pack, self.store, begin=self.day.start, speed=3600.0,
+            clock=lambda: self.hours, proposals=file_proposals(rules),
+        )  # fmt: skip
+        self.begun = self.hours
+
+    def until(self, hour):
+        self.hours = hour
+        self.replay.step()
+
+
+def judged(store, time):
+    return {each.mmsi: (each.status, each.failed, each.missing) for each in store.ships_at(time)}
+
+
+@pytest.fixture(scope="module")
+def fresh(day_and_rules):
+    """What the office says at a time if it has had these rules since the beginning."""
+    stores = {}
+
+    def found(number, time):
+        if number not in stores:
+            stores[number] = Store(":memory:")
+            day = day_and_rules[0]
+            pack = RulePack.from_text(GOOD[number])
+            Replay(day, pack, stores[number], begin=day.start + ONE_DAY - 1, speed=1.0, clock=lambda: 0.0).step()
+        return judged(stores[number], time)
+
+    return found
+
+
+@pytest.fixture(scope="module")
+def the_day(day_and_rules):
+    """The day behind a call, as hypothesis would print it where it reports a failure."""
+    return lambda: day_and_rules[0]
+
+
+STEPS = st.lists(
+    st.tuples(st.floats(0.1, 6), st.sampled_from(["", "", *range(len(GOOD)), "bad"]), st.booleans()),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(steps=STEPS)
+@settings(max_examples=max(3, settings().max_examples // 15))
+def test_rules_that_change_at_any_moment_say_what_they_would_have_said(steps, the_day, fresh, tmp_path_factory):
+    day, file = the_day(), tmp_path_factory.mktemp("rules") / "port.rules"
+    file.write_text(GOOD[0])
+    office, in_force, hour, bad = Office(day, file), 0, 0.0, 0
+    for hours, change, is_killed in steps:
+        if isinstance(change, int):
+            file.write_text(GOOD[change])
+            in_force = change
+        elif change == "bad" and not is_killed:  # which the next start would refuse
+            bad += 1
+            file.write_text(BAD[bad % len(BAD)])
+        hour += hours
+        office.until(hour)
+        now = day.start + int(min(hour, 24) * HOUR)
+        assert judged(office.store, now) == fresh(in_force, now)
+        assert office.store.packs()[-1].version == version(GOOD[in_force])
+        assert (office.store.refused() is None) == (file.read_text() in GOOD)
+        if is_killed:
+            file.write_text(GOOD[in_force])
+            office.begin()
+    packs = office.store.packs()
+    for each in range(25):
+        now = day.start + each * HOUR
+        if now <= day.start + hour * HOUR:
+            last = [pack.version for pack in packs if pack.at <= now][-1]
+            assert judged(office.store, now) == fresh([version(text) for text in GOOD].index(last), now)
+
+
+def test_a_change_while_the_office_was_closed_holds_when_it_opens(day_and_rules, fresh, tmp_path):
+    day, file = day_and_rules[0], tmp_path / "port.rules"
+    file.write_text(GOOD[0])
+    office = Office(day, file)
+    office.until(7.0)
+    office.until(8.0)
+    before = told(office.store)
+    file.write_text(GOOD[1])
+    office.begin()
+    office.until(8.0)
+    changes, readings = told(office.store)
+    assert readings == before[1]
+    assert {each.pack for each in changes if each not in before[0]} == {version(GOOD[1])}
+    assert judged(office.store, day.start + 8 * HOUR) == fresh(1, day.start + 8 * HOUR)
+
+
+def test_the_stream_tells_who_changed_what_and_why_something_is_refused(day_and_rules, tmp_path):
+    day, file = day_and_rules[0], tmp_path / "port.rules"
+    file.write_text(GOOD[0])
+    office = Office(day, file)
+    office.until(1.0)
+    following, foresight = Following(office.store), Foresight(day, RulePack.from_text(GOOD[0]))
+    assert not foresight.judge_by(following.packs()[-1])
+
+    def news():
+        last = following.after(None)[-1].id
+        office.until(office.hours)
+        following.look()
+        return [json.loads(each.data) for each in following.after(last) if each.event == "pack"]
+
+    file.write_text(BAD[0])
+    (said,) = news()
+    assert (len(said["changes"]), said["refused"]["who"]) == (1, file.owner())
+    assert "port.rules" in said["refused"]["why"]
+    assert news() == []
+    file.write_text(GOOD[3])
+    (said,) = news()
+    assert said["refused"] is None
+    assert (said["version"], said["who"]) == (version(GOOD[3]), file.owner())
+    assert said["changes"][1]["rules_added"] == ["too long"]
+    assert foresight.judge_by(following.packs()[-1])
+
+
+# ----------------------------------------------------------------------------------------------------------- a topic
+
+
+class Records:
+    """A topic of rules, which never ends."""
+
+    def __init__(self, *rows):
+        self.rows = rows
+
+    async def __aiter__(self):
+        for row in self.rows:
+            yield Item(row, 0, 0)
+        await asyncio.Event().wait()
+
+
+def test_a_topic_of_rules_changes_them_once(day_and_rules, fresh):
+    day, rules = day_and_rules
+    store = Store(":memory:")
+    rows = [
+        {"who": "eva", "text": GOOD[1]},
+        {"who": "mallory", "text": BAD[2]},
+        "no object",
+        {"who": "ida", "text": GOOD[2]},
+    ]
+
+    def run(*rows, until=ONE_DAY):
+        """Follow the topics from their beginnings, as a process does that begins."""
+        proposals = TopicProposals(store.facts().get("proposals", 0))
+        packs = store.packs()
+        feed = KafkaFeed(store, day, RulePack.from_text(packs[-1].text) if packs else rules, proposals)
+        asyncio.run(follow(feed, topics(day, feed.sources, until), Event(), (proposals, Records(*rows))))
+
+    run(*rows[:2], until=ONE_DAY // 3)
+    assert [(each.version, each.who) for each in store.packs()] == [(rules.version, "kafka"), (version(GOOD[1]), "eva")]
+    assert (store.refused() or {})["who"] == "mallory"
+    run(*rows)
+    assert [each.who for each in store.packs()] == ["kafka", "eva", "ida"]
+    assert store.refused() is None
+    assert judged(store, day.start + ONE_DAY) == fresh(2, day.start + ONE_DAY)
+    before = told(store), store.packs()
+    run(*rows)
+    assert (told(store), store.packs()) == before
+
+
+def test_what_is_wrong_with_a_record_is_said():
+    topic = TopicProposals()
+    topic.take([1])
+    topic.take({"text": "pack: port"})
+    first, second = topic()
+    assert first == Proposal(None, "the topic of rules", "expected an object with the rules as its text but got [1]", 1)
+    assert "rules of the topic" in second.wrong
+
+
+# ------------------------------------------------------------------------------------------------------------- Spark
+
+
+def test_a_run_on_spark_that_begins_anew_has_the_same_rules_in_the_same_micro_batches(day_and_rules, tmp_path):
+    day, file, store, lines = day_and_rules[0], tmp_path / "port.rules", Store(":memory:"), []
+    file.write_text(GOOD[0])
+
+    def begin(folder):
+        rules = FollowedRules(file)
+        office = SparkFeed(store, day, rules.pack, 60)
+        return office, RuleChanges(rules, tmp_path / folder, lines.append, office)
+
+    def published(folder):
+        return [json.loads(each.read_text())["version"] for each in sorted((tmp_path / folder).glob("*.json"))]
+
+    office, changes = begin("first")
+    office.write([], 0)
+    changes.look(1)
+    file.write_text(GOOD[1])
+    office.write([], 1)
+    changes.look(2)
+    file.write_text(BAD[1])
+    office.write([], 2)
+    changes.look(3)
+    assert published("first") == [version(GOOD[1])]
+    assert "the outputs were 'port' and are 'quay'" in (store.refused() or {})["why"]
+    assert [(each.version, each.number, each.at) for each in store.packs()] == [
+        (version(GOOD[0]), 0, day.start), (version(GOOD[1]), 2, day.start + 2 * HOUR),
+    ]  # fmt: skip
+    file.write_text(GOOD[2])
+    office, changes = begin("second")  # the driver died
+    assert changes.pack.version == version(GOOD[0])
+    seen = []
+    for number in range(4):
+        office.write([], number)
+        changes.look(number + 1)
+        seen.append(len(published("second")))
+    assert published("second") == [version(GOOD[1]), version(GOOD[2])]
+    assert seen == [0, 1, 2, 2]  # that of the file at the first micro-batch that is new
+    assert store.packs()[-1].number == 3
