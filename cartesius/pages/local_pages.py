@@ -58,7 +58,7 @@ STREAMS: Final = 64
 CONNECTIONS: Final = 256
 """How many connections a server has at a time; whoever comes beyond is told to come again."""
 PAUSE_S: Final = 0.05
-"""For how long a reader is sent nothing more after it was sent something: it is woken once for all that came meanwhile."""
+"""For how long a reader is sent nothing after it was sent something: it is woken once for all that comes meanwhile."""
 STUCK_S: Final = 30.0
 """For how many seconds the reader of a stream may take nothing."""
 
