@@ -523,9 +523,10 @@ def test_ships_that_change_one_by_one_stand_and_are_drawn_as_if_all_were_drawn_a
       if (anew) showAll();
       show();
       const pixels = by("map").getContext("2d").getImageData(0, 0, by("map").width, by("map").height).data;
-      return [by("rows").textContent, by("counts").textContent, by("shown").textContent, by("map-said").textContent, pixels.reduce((sum, one, place) => (sum * 31 + one * (place % 251)) % 1000003, 7)];
+      const others = anew ? pixels.filter((one, place) => Math.abs(one - before[place]) > 16).length : 0;
+      window.before = pixels;
+      return [by("rows").textContent, by("counts").textContent, by("shown").textContent, by("map-said").textContent, others < 60]; // the edge of a mark may be rounded otherwise; a mark has some hundred pixels
     }"""
-    page.evaluate(said, True)
     for _ in range(20):
         for kind, data in [changed(made.randrange(60)) for _ in range(5)]:
             page.evaluate("([kind, data]) => take(kind, data, 'made-9')", [kind, data])

@@ -161,10 +161,10 @@ function markOf(pen, ship) {
   const isChosen = ship.mmsi === board.chosen;
   const [x, y] = isChosen ? [at.x + 15, at.y + 4] : [at.x + 9, at.y - 6];
   const said = isChosen || (statusOf(ship) === "restricted" && (isNear() || chart.few)) ? { text: nameOf(ship), x, y } : null;
-  const reach = isChosen ? 15 : 7; // of her mark, or of the ring around it
+  const reach = isChosen ? 15 : 8; // of her mark, or of the ring around it
   const [east, south] = wayOf(ship);
-  const box = { left: at.x + Math.min(-reach, east - 2), right: at.x + Math.max(reach, east + 2), top: at.y + Math.min(-reach, south - 2), bottom: at.y + Math.max(reach, south + 2) };
-  const name = said ? { left: x - 2, right: x + pen.measureText(said.text).width + 3, top: y - 15, bottom: y + 7 } : box;
+  const box = { left: at.x + Math.min(-reach, east - 3), right: at.x + Math.max(reach, east + 3), top: at.y + Math.min(-reach, south - 3), bottom: at.y + Math.max(reach, south + 3) };
+  const name = said ? { left: x - 3, right: x + pen.measureText(said.text).width + 4, top: y - 17, bottom: y + 8 } : box;
   return { ship, at, said, isChosen, ...around(box, name) };
 }
 
@@ -183,7 +183,7 @@ function drawBox(pen, box) {
   }
   const drawn = { allowed: [], unknown: [], restricted: [] }; // what matters most lies on top
   for (const mark of chart.marks.values()) if (meet(box, mark)) drawn[statusOf(mark.ship)].push(mark);
-  const all = Object.values(drawn).flat();
+  const all = Object.values(drawn).flatMap((marks) => marks.sort((a, b) => a.ship.mmsi - b.ship.mmsi)); // in one order, whoever came first
   for (const { ship, at } of all) drawShip(pen, ship, at, statusOf(ship), colours);
   for (const { said, at, isChosen } of all) {
     if (isChosen) {
