@@ -164,12 +164,18 @@ class Following:
         return None if told is None else {**told, "changed": iso(told["changed"])}
 
     def foresee(self, mmsi: int, following: Next | None) -> None:
-        """Take note of the next change of a ship's verdict, and tell it if it is another than before."""
+        """Take note of the next change of a ship's verdict, and tell it if it is another than before.
+
+        That there is none is told with the ship's next news: a page asks anew of the ship that it shows.
+        """
         with self._lock:
-            if mmsi in self._reports and (mmsi not in self._next or self._next[mmsi] != following):
-                self._next[mmsi] = following
+            if mmsi not in self._reports:
+                return
+            news = self._next.get(mmsi) != following
+            self._next[mmsi] = following
+            if news:
                 self._tell_ship(mmsi)
-        self._wake()
+                self._wake()
 
     def _ship(self, mmsi: int) -> Ship:
         change, since = self._verdicts.get(mmsi, (None, None))

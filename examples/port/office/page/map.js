@@ -106,9 +106,9 @@ function drawMap() {
   const { marks } = chart;
   const boxes = [];
   for (const mmsi of chart.all ? [] : chart.moved) {
-    if (marks.has(mmsi)) boxes.push(marks.get(mmsi));
-    const mark = markOf(pen, board.ships.get(mmsi));
-    if (mark) boxes.push(mark);
+    const [before, mark] = [marks.get(mmsi), markOf(pen, board.ships.get(mmsi))];
+    if (before && mark && meet(before, mark)) boxes.push(around(before, mark));
+    else boxes.push(...[before, mark].filter(Boolean));
     if (mark) marks.set(mmsi, mark);
     else marks.delete(mmsi);
   }
@@ -142,6 +142,18 @@ const isInside = (at) => at && at.x > -20 && at.y > -20 && at.x < chart.width + 
 const isNear = () => chart.scale > 4_000;
 const meet = (one, other) => one.left < other.right && one.right > other.left && one.top < other.bottom && one.bottom > other.top;
 
+const around = (one, other) => ({
+  left: Math.min(one.left, other.left), right: Math.max(one.right, other.right),
+  top: Math.min(one.top, other.top), bottom: Math.max(one.bottom, other.bottom),
+});
+
+/** How far the line goes that shows where a ship goes; [0, 0] if she lies still. */
+function wayOf(ship) {
+  if (!(ship.speed > 0.5) || !Number.isFinite(ship.course)) return [0, 0];
+  const turn = (ship.course * Math.PI) / 180;
+  return [14 * Math.sin(turn), -14 * Math.cos(turn)];
+}
+
 /** Where a ship is drawn, and the box around it with her name, if that stands there; null where she is not on the map. */
 function markOf(pen, ship) {
   const at = ship && placed(ship);
@@ -149,8 +161,11 @@ function markOf(pen, ship) {
   const isChosen = ship.mmsi === board.chosen;
   const [x, y] = isChosen ? [at.x + 15, at.y + 4] : [at.x + 9, at.y - 6];
   const said = isChosen || (statusOf(ship) === "restricted" && (isNear() || chart.few)) ? { text: nameOf(ship), x, y } : null;
-  const right = said ? x + pen.measureText(said.text).width + 3 : 0;
-  return { ship, at, said, isChosen, left: at.x - 17, right: Math.max(at.x + 17, right), top: at.y - 22, bottom: at.y + 17 };
+  const reach = isChosen ? 15 : 8; // of her mark, or of the ring around it
+  const [east, south] = wayOf(ship);
+  const box = { left: at.x + Math.min(-reach, east - 3), right: at.x + Math.max(reach, east + 3), top: at.y + Math.min(-reach, south - 3), bottom: at.y + Math.max(reach, south + 3) };
+  const name = said ? { left: x - 3, right: x + pen.measureText(said.text).width + 4, top: y - 17, bottom: y + 8 } : box;
+  return { ship, at, said, isChosen, ...around(box, name) };
 }
 
 /** Draws what is in a box of the map; outside nothing is touched. */
@@ -168,7 +183,7 @@ function drawBox(pen, box) {
   }
   const drawn = { allowed: [], unknown: [], restricted: [] }; // what matters most lies on top
   for (const mark of chart.marks.values()) if (meet(box, mark)) drawn[statusOf(mark.ship)].push(mark);
-  const all = Object.values(drawn).flat();
+  const all = Object.values(drawn).flatMap((marks) => marks.sort((a, b) => a.ship.mmsi - b.ship.mmsi)); // in one order, whoever came first
   for (const { ship, at } of all) drawShip(pen, ship, at, statusOf(ship), colours);
   for (const { said, at, isChosen } of all) {
     if (isChosen) {
@@ -196,11 +211,11 @@ function drawShip(pen, ship, at, status, colours) {
   const colour = colours[status];
   pen.strokeStyle = pen.fillStyle = colour;
   pen.lineWidth = 2;
-  if (ship.speed > 0.5 && Number.isFinite(ship.course)) {
-    const turn = (ship.course * Math.PI) / 180;
+  const [east, south] = wayOf(ship);
+  if (east || south) {
     pen.beginPath();
     pen.moveTo(at.x, at.y);
-    pen.lineTo(at.x + 14 * Math.sin(turn), at.y - 14 * Math.cos(turn));
+    pen.lineTo(at.x + east, at.y + south);
     pen.stroke();
   }
   pen.beginPath();

@@ -5,7 +5,7 @@ const empty = () => ({ ships: new Map(), rules: [], berths: [], sources: [], pac
 const board = { ...empty(), now: 0, at: null, chosen: null, alive: null, why: null };
 const live = empty(); // what is so now, also while another moment is shown
 const due = { parts: new Set(), frame: null, drawn: 0, slow: null, event: "" };
-const PAUSE_MS = 60; // between two draws: a page that only draws reads nothing, and ten of them fill a machine
+const PAUSE_MS = 30; // between two draws, at least; the server sends what is new in no shorter steps
 
 const ask = (question, draft) => answered(question, draft, "Nobody answers. If the board was ended, start it again.");
 
