@@ -52,7 +52,7 @@ class PackChanges:
     rules_removed: tuple[RuleChange, ...] = ()
     rules_changed: tuple[RuleChange, ...] = ()
     declarations: tuple[str, ...] = ()
-    """Lines of sources, links and definitions: ``- before`` and ``+ after``."""
+    """Lines of sources, links and definitions, as ``- before`` and ``+ after``."""
 
 
 def changes(before: RulePack | None, after: RulePack) -> PackChanges:

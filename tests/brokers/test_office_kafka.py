@@ -8,12 +8,14 @@ from threading import Event
 
 import pytest
 
+from dsl import RulePack
 from examples.port.office.kafka_feed import start_kafka
 from examples.port.office.replay import ONE_DAY
 from examples.port.office.store import Store
 from examples.port.slices import TIME
 from tests.brokers.servers import kafka_broker
 from tests.unit.examples.test_office_feeds import day_and_rules, replayed, told
+from tests.unit.examples.test_office_rules import BAD, GOOD, judged
 
 __all__ = ["day_and_rules"]  # a fixture
 
@@ -41,11 +43,11 @@ def publish(servers, run, day, sources, first, last):
     assert producer.flush(30) == 0
 
 
-def follow_until(servers, run, store, day, rules, time_of_day):
+def follow_until(servers, run, store, day, rules, time_of_day, *, topic=None, packs=1):
     stop = Event()
-    thread = start_kafka(servers, run, store, day, rules, stop)
+    thread = start_kafka(servers, run, store, day, rules, stop, rules=topic)
     end = time.monotonic() + PATIENCE
-    while not any(each.until >= day.start + time_of_day for each in store.progress()):
+    while not any(each.until >= day.start + time_of_day for each in store.progress()) or len(store.packs()) < packs:
         assert time.monotonic() < end, store.progress()
         store.wait(1.0)
     stop.set()
@@ -66,4 +68,25 @@ def test_topics_of_a_broker_give_what_the_replay_gives_and_a_feed_that_begins_an
     publish(servers, "port", day, rules.sources, ONE_DAY // 4, ONE_DAY)
     follow_until(servers, "port", store, day, rules, ONE_DAY)
     assert told(store) == told(replayed(day, rules))
+    store.close()
+
+
+def test_records_of_a_topic_of_rules_change_them_once_and_say_who(servers, day_and_rules, tmp_path):
+    from confluent_kafka import Producer
+
+    day, rules = day_and_rules
+    store = Store(str(tmp_path / "office.db"))
+    publish(servers, "ruled", day, rules.sources, 0, ONE_DAY // 4)
+    stricter = GOOD[1]
+    producer = Producer({"bootstrap.servers": servers})
+    for who, text in [("mallory", BAD[2]), ("eva", stricter)]:
+        producer.produce("rules", json.dumps({"who": who, "text": text}))
+    assert producer.flush(30) == 0
+    follow_until(servers, "ruled", store, day, rules, ONE_DAY // 4, topic="rules", packs=2)
+    publish(servers, "ruled", day, rules.sources, ONE_DAY // 4, ONE_DAY)
+    follow_until(servers, "ruled", store, day, rules, ONE_DAY, topic="rules", packs=2)  # another process
+    assert [each.who for each in store.packs()] == ["kafka", "eva"]
+    assert judged(store, day.start + ONE_DAY) == judged(
+        replayed(day, RulePack.from_text(stricter)), day.start + ONE_DAY
+    )
     store.close()

@@ -83,18 +83,20 @@ def alerting_beside(
             thread.join()
 
 
-def by_rules_in_force(where: str, foresight: Foresight) -> NextChange:
-    """Return what looks ahead by the rules that a store says are in force, as they change."""
-    store, seen = Store(where), 0
+@contextmanager
+def by_rules_in_force(where: str, foresight: Foresight) -> Iterator[NextChange]:
+    """Give the block what looks ahead by the rules that a store says are in force, as they change."""
+    with closing(Store(where)) as store:
+        seen = 0
 
-    def next_change(ship: Values, now: int) -> Next | None:
-        nonlocal seen
-        if (newest := store.newest_pack()) != seen:
-            seen = newest
-            foresight.judge_by(store.packs()[-1])
-        return foresight.next_change(ship, now)
+        def next_change(ship: Values, now: int) -> Next | None:
+            nonlocal seen
+            if (newest := store.newest_pack()) != seen:
+                seen = newest
+                foresight.judge_by(store.packs()[-1])
+            return foresight.next_change(ship, now)
 
-    return next_change
+        yield next_change
 
 
 def beside(where: str, file: Path | None, next_change: NextChange) -> AbstractContextManager[object]:
@@ -152,14 +154,14 @@ def alerts(file: Path, *, where: str, outbox: Path | None, data: Path, is_dry: b
             raise click.UsageError(message)
         day = read_day(data)
         foresight = Foresight(day, rule_pack("port", day.berths, day.gauges, day.stations))
-        next_change = by_rules_in_force(where, foresight)
-        if is_dry:
-            for line in dry_run(where, subscriptions, next_change):
-                click.echo(line)
-            return
-        with alerting_beside(where, subscriptions, outbox or outbox_of(where), next_change) as thread:
-            click.echo(f"alerts: {len(subscriptions.wanted)} subscriptions of {file}; Ctrl-C ends it", err=True)
-            thread.join()
+        with by_rules_in_force(where, foresight) as next_change:
+            if is_dry:
+                for line in dry_run(where, subscriptions, next_change):
+                    click.echo(line)
+                return
+            with alerting_beside(where, subscriptions, outbox or outbox_of(where), next_change) as thread:
+                click.echo(f"alerts: {len(subscriptions.wanted)} subscriptions of {file}; Ctrl-C ends it", err=True)
+                thread.join()
         sys.exit(1)  # it ends by itself only where it failed, and has said why
     except KeyboardInterrupt:
         return

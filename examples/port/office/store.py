@@ -4,6 +4,8 @@ In SQLite by default, or in PostgreSQL. A batch is one transaction that also not
 passed over, so a feed may repeat its last batch after a failure. Nothing is ever overwritten, so the office can be seen
 as it was at any moment.
 
+It is over 300 lines because all that is asked of the tables stands in one place.
+
 Invariant: writers take turns, so that the ids of what is committed rise in the order of the commits: whoever has seen
 all up to an id misses nothing by asking for what is after it.
 """

@@ -508,7 +508,7 @@ def test_a_change_of_one_ship_touches_her_row_alone_among_two_thousand(opened, o
 def test_ships_that_change_one_by_one_stand_and_are_drawn_as_if_all_were_drawn_anew(opened, office, seed):
     """The list, the counts and the map after many changes are those of a page that draws everything at once."""
     made = random.Random(seed)
-    verdicts = {
+    verdicts: dict[str, dict[str, Any]] = {
         "allowed": {},
         "restricted": {"failed": [GUST]},
         "unknown": {"missing": [{"rule": "gusts", "what": ["gust"]}]},

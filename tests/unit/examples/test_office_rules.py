@@ -66,9 +66,7 @@ class Office:
 
 def judged(store, time):
     """What is said of each ship; the values are those of when it was first said, which differ."""
-    return {
-        each.mmsi: (each.status, [one.rule for one in each.failed], each.missing) for each in store.ships_at(time)
-    }
+    return {each.mmsi: (each.status, [one.rule for one in each.failed], each.missing) for each in store.ships_at(time)}
 
 
 @pytest.fixture(scope="module")

@@ -140,6 +140,7 @@ def test_what_libraries_log_goes_to_the_end_of_the_file_and_not_to_the_terminal(
     assert third.endswith(" ERROR py4j.clientserver: so was this")
 
 
+@pytest.mark.slow
 def test_rules_that_change_under_way_hold_from_the_next_micro_batch_on(spark, few, tmp_path):
     from examples.port.on_spark import run_on_spark
 
