@@ -220,7 +220,7 @@ class RulePack:
                 why, fix = f"it declares {source.name!r} otherwise", "keep the declaration, or start again"
             if why:
                 summary = f"change: version {self.version} cannot go on with what is kept: {why}"
-                raise InvalidRule(refusal(summary, [("fix", fix)]))
+                raise InvalidRule(refusal(summary, [("fix", fix)], place=""))
         found = copy(self)
         found._version, found._used = self.version, kept
         found._judge = found._table = found._warnings = None

@@ -33,18 +33,23 @@ class FollowedRules:
 
     Args:
         path: The file.
+        before: The rules that are in force already: the file is then looked at by `changed` alone, and what is wrong
+            with it is in ``refused``. None: those of the file.
 
     Raises:
-        InvalidRule: It holds no rules.
-        OSError: It cannot be read.
+        InvalidRule: It holds no rules, and there are none before.
+        OSError: It cannot be read, and there are none before.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        """Read the file."""
+    def __init__(self, path: str | Path, before: RulePack | None = None) -> None:
+        """Read the file, unless there are rules before it."""
         self.path = Path(path)
-        self._content = self.path.read_bytes()
-        self.pack = self._read(self._content)
-        """The rules that were read last."""
+        self._content = b"" if before is not None else self.path.read_bytes()
+        self.text = self._content.decode("utf-8", "replace")
+        """What the file had when it was read last."""
+        self.pack = self._read(self._content) if before is None else before
+        """The rules that were read last, and not refused."""
+        self._followed = self.pack
         self.refused = ""
         """Why the present content of the file is not followed; empty if it is."""
 
@@ -56,7 +61,7 @@ class FollowedRules:
         try:
             content = self.path.read_bytes()
         except OSError as error:
-            self.refused = f"{self.path}: {error.strerror}"
+            self._content, self.refused = b"", f"{self.path}: {error.strerror}"
             return None
         if content == self._content:
             return None
@@ -66,11 +71,15 @@ class FollowedRules:
         except (CartesiusError, UnicodeError) as error:
             self.refused = str(error)
             return None
-        self.refused = ""
+        self.refused, self.text = "", content.decode("utf-8")
         if pack.version == self.pack.version:
             return None
-        self.pack = pack
+        self._followed, self.pack = self.pack, pack
         return pack
+
+    def refuse(self, why: str) -> None:
+        """Say that the rules that `changed` has returned are not followed: those before them are in force."""
+        self.pack, self.refused = self._followed, why
 
     def _read(self, content: bytes) -> RulePack:
         return RulePack.from_text(content.decode("utf-8"), str(self.path))

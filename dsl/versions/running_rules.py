@@ -10,11 +10,11 @@ Source: `cartesius.engines.rule_changes`, which says what may change; on Spark `
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from cartesius import Engine
 from cartesius.engines.rule_changes import gone_on, objection
-from cartesius.errors import CartesiusError, SnapshotMismatch
+from cartesius.errors import CartesiusError, SnapshotMismatch, shortened
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.rule_packs import RulePack
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from cartesius.language.lenience import OnError
     from dsl.versions.followed_rules import FollowedRules
     from dsl.versions.pack_logs import PackLog
+
+_SHOWN: Final = 400
+"""How much a refusal shows of what differs, in characters."""
 
 
 @final
@@ -106,7 +109,7 @@ class RunningRules:
         try:
             events = self.change(pack)
         except CartesiusError as error:
-            rules.refused = str(error)
+            rules.refuse(str(error))
             return []
         if log is not None:
             log.add(pack, at=at, who=who)  # type: ignore[arg-type]  # None is refused there
@@ -153,10 +156,10 @@ def going_on(pack: RulePack, before: RulePack) -> RulePack:
         what = "other things have to be remembered for it, as a rule that compares with now, counts rows or is about"
         fix = "start again, and push the history"
         message = _refusal(pack, before, f"{what} pairs is new, gone or changed", fix)
-        raise InvalidRule("\n".join([message, f"  in detail: {reason}"]))
+        raise InvalidRule("\n".join([message, f"  in detail: {shortened(reason, _SHOWN)}"]))
     return now
 
 
 def _refusal(pack: RulePack, before: RulePack, why: str, fix: str) -> str:
     summary = f"change: version {pack.version} cannot go on with the state of version {before.version}: {why}"
-    return refusal(summary, [("fix", fix)])
+    return refusal(summary, [("fix", fix)], place="")  # the line that is to be changed is in no program

@@ -16,7 +16,6 @@ from click.core import ParameterSource
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cartesius.errors import CartesiusError
-from dsl.versions import FollowedRules
 from examples.port.arrivals import deep_calls
 from examples.port.arrivals_report import arrival_notes, show_outlooks
 from examples.port.bootstrap import NoBroker, check_broker
@@ -28,6 +27,7 @@ from examples.port.input_options import data_option, wind_day_option
 from examples.port.inputs import DAY, read_day
 from examples.port.office.alerts_command import alerts
 from examples.port.office.command import board
+from examples.port.office.proposals import opened
 from examples.port.on_nmea import run_on_nmea, show_nmea
 from examples.port.outside import PlainConsole
 from examples.port.picture import draw
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from dsl import RulePack
+    from dsl.versions import FollowedRules
     from examples.port.inputs import Day
     from examples.port.verdict_changes import ChangeLog
     from examples.port.windows import Outlook
@@ -180,8 +182,9 @@ def main(
         refuse(error)
     reading = perf_counter() - started
     warn(console, day.damaged)
-    follow = None if file is None else _followed(file)
-    rules = rule_pack(pack, day.berths, day.gauges, day.stations) if follow is None else follow.pack
+    rules = rule_pack(pack, day.berths, day.gauges, day.stations)
+    follow = None if file is None else _followed(file, rules)
+    rules = rules if follow is None else follow.pack
     console.print(
         f"Judging {_ships(day):,} ships by the pack {str(file or pack)!r}: {len(day.readings):,} events of"
         f" {day.day:%-d %B %Y},"
@@ -290,10 +293,10 @@ def _check_options(context: click.Context) -> None:
             raise click.UsageError(message)
 
 
-def _followed(file: Path) -> FollowedRules:
+def _followed(file: Path, harbour: RulePack) -> FollowedRules:
     """Read a file of rules."""
     try:
-        return FollowedRules(file)
+        return opened(file, harbour)
     except (CartesiusError, UnicodeError) as error:
         refuse(error)
 

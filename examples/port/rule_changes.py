@@ -11,9 +11,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from cartesius.errors import CartesiusError
-from dsl import RulePack
+from dsl import InvalidRule, RulePack
 from dsl.versions import CHANGE_COLUMNS, going_on, publish
-from examples.port.office.proposals import file_proposals
+from examples.port.office.proposals import file_proposals, unfit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ class RuleLog(Protocol):
         """Whether a micro-batch has not been there in an earlier run."""
         ...
 
-    def change_rules(self, pack: RulePack, who: str, number: int) -> None:
+    def change_rules(self, pack: RulePack, before: RulePack, who: str, number: int) -> None:
         """Take note that a micro-batch begins with other rules."""
         ...
 
@@ -84,18 +84,21 @@ class RuleChanges:
         why = proposal.wrong
         if proposal.pack is not None and proposal.pack.version != self._in_force.version:
             try:
+                before = self._in_force
                 self._publish(proposal.pack, proposal.who)
             except CartesiusError as error:
                 why = str(error)
             else:
                 self._say(f"rules: version {self._in_force.version} from the next micro-batch on, by {proposal.who}")
                 if self._log is not None:
-                    self._log.change_rules(proposal.pack, proposal.who, number)
+                    self._log.change_rules(proposal.pack, before, proposal.who, number)
         if why:
             self._say(f"the rules go on as they were: {why}")
         if self._log is not None:
             self._log.refuse(why, proposal.who)
 
     def _publish(self, pack: RulePack, who: str) -> None:
+        if why := unfit(pack, self._in_force):
+            raise InvalidRule(why)
         self._in_force = going_on(pack, self._in_force)
         publish(pack, self._folder, who=who)

@@ -11,7 +11,6 @@ import click
 
 from cartesius.errors import CartesiusError
 from cartesius.installation import needing
-from dsl.versions import FollowedRules
 from examples.port.input_options import data_option
 from examples.port.inputs import read_day
 from examples.port.programs import rule_pack
@@ -40,11 +39,12 @@ if TYPE_CHECKING:
 @click.option(
     "--rules",
     "file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     show_default="the built-in ones, which examples/rules/new_york.rules has as a text",
     help="The rules, which may change at any time: the board goes on with what the file says, and with all it knows.",
 )
+@click.option("--who", metavar="NAME", show_default="the owner of the file", help="Who changes the file of --rules.")
 @click.option(
     "--rules-topic",
     metavar="TOPIC",
@@ -74,6 +74,7 @@ def board(
     kafka: str,
     topics: str | None,
     file: Path | None,
+    who: str | None,
     rules_topic: str | None,
     speed: float,
     start: datetime,
@@ -100,18 +101,20 @@ def board(
         from examples.port.office.alerts_command import beside  # noqa: PLC0415 - as above
         from examples.port.office.following import Following  # noqa: PLC0415 - as above
         from examples.port.office.foreseen import Foresight  # noqa: PLC0415 - as above
-        from examples.port.office.proposals import file_proposals, pack_proposal  # noqa: PLC0415 - as above
+        from examples.port.office.proposals import file_proposals, opened, pack_proposal  # noqa: PLC0415 - as above
         from examples.port.office.replay import Replay, start_replay  # noqa: PLC0415 - as above
         from examples.port.office.store import Store  # noqa: PLC0415 - as above
 
         day = read_day(data)
-        followed = None if file is None else FollowedRules(file)
-        rules = followed.pack if followed else rule_pack("port", day.berths, day.gauges, day.stations)
-        proposals = pack_proposal(rules, "built in") if followed is None else file_proposals(followed)
+        rules = rule_pack("port", day.berths, day.gauges, day.stations)
         if ":" not in where:
             Path(where).parent.mkdir(parents=True, exist_ok=True)
         store = Store(where)
         stop = Event()
+        proposals = pack_proposal(rules, "built in")
+        if file is not None:
+            followed = opened(file, rules, store.packs())
+            rules, proposals = followed.pack, file_proposals(followed, who)
         if feed == "replay":
             begin = day.start + (start.hour * 3600 + start.minute * 60 + start.second) * 1_000_000
             start_replay(lambda: Replay(day, rules, store, begin=begin, speed=speed, proposals=proposals), stop)

@@ -10,11 +10,14 @@ from collections import defaultdict, deque
 from time import time_ns
 from typing import TYPE_CHECKING
 
+import click
+
 from cartesius import Update
 from cartesius.errors import CartesiusError
-from dsl import RulePack
+from dsl import InvalidRule, RulePack
 from dsl.versions import RunningRules
 from examples.port.geography import distance_km
+from examples.port.office.proposals import unfit
 from examples.port.office.records import GONE, KEYS, Change, Seen, change_of, noted
 from examples.port.places import AIRPORTS
 
@@ -74,41 +77,58 @@ class Judging:
         self._store, self._proposals = store, proposals
         self._rules = RunningRules(RulePack.from_text(first.text))
         self._since = deque(since)
-        self._used, self._count, self._time = Used(links), 0, first.at
+        self._used, self._count = Used(links), 0
+        self._held: list[Change] = []
+        self._told = ""
 
     def use(self, reading: Reading) -> list[Change]:
         """Use a reading, and return the verdicts that it changes, in order."""
         self._change_again()
         self._used.add([reading])
         self._count += 1
-        self._time = max(self._time, reading.time or 0)
         if reading.source not in self._rules.sources:
             return []
         return self._changes(self._rules.push(reading.source, reading.values, at=reading.time))
 
-    def look(self) -> None:
-        """Go on with what is proposed, and write what comes of it; the present rules stay where that cannot be."""
+    def look(self, at: int) -> None:
+        """Go on with what is proposed, and write what comes of it; the present rules stay where that cannot be.
+
+        Args:
+            at: From when on: all before that is judged.
+        """
         self._change_again()
         for each in self._proposals():
             why = each.wrong
             if each.pack is not None and each.pack.version != self._rules.pack.version:
+                before = self._rules.pack
                 try:
-                    changes = self._changes(self._rules.change(each.pack))
+                    changes = self._change(each.pack, at)
                 except CartesiusError as error:
                     why = str(error)
                 else:
-                    pack = noted(each.pack, self._time, time_ns() // 1000, each.who, self._count)
+                    pack = noted(each.pack, at, time_ns() // 1000, each.who, number=self._count, before=before)
                     self._store.change_rules(pack, changes, proposal=each.number)
                     continue
             self._store.refuse(why, each.who, proposal=each.number)
+            if why not in ("", self._told):
+                click.echo(f"board: the rules go on as they were: {why}", err=True)
+            self._told = why
 
     def _change_again(self) -> None:
         """Go on with the rules that were in force after so many readings; what came of that is in the store."""
         while self._since and self._since[0].number <= self._count:
-            self._rules.change(RulePack.from_text(self._since.popleft().text))
+            again = self._since.popleft()
+            self._change(RulePack.from_text(again.text), again.at)
+
+    def _change(self, pack: RulePack, at: int) -> list[Change]:
+        """Go on with other rules from a time on; return the verdicts that change until then, and by that."""
+        self._held = self._changes(self._rules.advance(at))  # if they are refused, it comes with what is used next
+        if why := unfit(pack, self._rules.pack):
+            raise InvalidRule(why)
+        return self._changes(self._rules.change(pack))
 
     def _changes(self, events: Iterable[Event]) -> list[Change]:
-        found = []
+        found, self._held = self._held, []
         for event in events:
             time, mmsi = int(event.end), int(event.value.key)
             if isinstance(event.value, Update):

@@ -85,7 +85,7 @@ class KafkaFeed:
         if self._used >= self._written:
             self._store.apply(Batch(FEED, self._used, self._until, changes, readings))
             self._written = self._used
-            self._judging.look()
+            self._judging.look(self._until)
 
     def _first(self) -> Reading | None:
         """The first reading that waits, by time and source."""

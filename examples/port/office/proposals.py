@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 from cartesius.errors import CartesiusError
-from dsl import RulePack
+from dsl import InvalidRule, RulePack
+from dsl.versions import FollowedRules
 
 if TYPE_CHECKING:
-    from dsl.versions import FollowedRules
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from examples.port.office.records import Pack
 
 
 @attrs.frozen
@@ -51,19 +55,45 @@ def pack_proposal(pack: RulePack, who: str) -> Proposals:
     return lambda: [waiting.pop() for _ in list(waiting)]
 
 
-def file_proposals(rules: FollowedRules) -> Proposals:
-    """Return what asks a file of rules: first for those that it had when it was opened. Its owner wants them."""
-    first = [Proposal(rules.pack, _owner(rules))]
+def file_proposals(rules: FollowedRules, who: str | None = None) -> Proposals:
+    """Return what asks a file of rules: at first in any case, then when it has changed.
+
+    Args:
+        rules: The file.
+        who: Who wants what it says; None: its owner.
+    """
+    is_first = True
 
     def proposed() -> Iterable[Proposal]:
-        if first:
-            yield first.pop()
+        nonlocal is_first
         before = rules.refused
         pack = rules.changed()
-        if pack is not None or rules.refused != before:
-            yield Proposal(pack, _owner(rules), rules.refused)
+        if is_first or pack is not None or rules.refused != before:
+            is_first = False
+            yield Proposal(pack or (None if rules.refused else rules.pack), who or _owner(rules), rules.refused)
 
     return proposed
+
+
+def opened(file: Path, harbour: RulePack, packs: Sequence[Pack] = ()) -> FollowedRules:
+    """Return a file of rules, to be followed.
+
+    Args:
+        file: The file.
+        harbour: The built-in rules, about whose sources the others have to be.
+        packs: The rules that have been in force. What is wrong with the file is then no error here, but refused later.
+
+    Raises:
+        InvalidRule: There are none, and the file has none of this harbour.
+        OSError: There are none, and the file cannot be read.
+    """
+    if packs:
+        return FollowedRules(file, RulePack.from_text(packs[-1].text))
+    found = FollowedRules(file)
+    if why := unfit(found.pack, harbour):
+        message = f"{file}: {why}"
+        raise InvalidRule(message)
+    return found
 
 
 def _owner(rules: FollowedRules) -> str:
@@ -71,6 +101,31 @@ def _owner(rules: FollowedRules) -> str:
         return rules.path.owner()
     except (KeyError, OSError, NotImplementedError):  # a user without a name, or no such thing as an owner
         return str(rules.path)
+
+
+def unfit(pack: RulePack, before: RulePack) -> str:
+    """Return why rules are not about what the office reads, as those before them are; empty if they are.
+
+    Their sources are some of those, and so are their links, by which the office says what a verdict has read.
+    """
+    known = {source.name: source for source in before.kept}
+    for source in pack.kept:
+        if source.name not in known or source.key != known[source.name].key:
+            return f"expected rules over {', '.join(known)}, by their keys, but got {source.name!r}"
+        fields = dict(known[source.name].fields)
+        for name, kind in source.fields:
+            if fields.get(name) != kind:
+                return f"expected fields that the office reads, of their types, but got {source.name} {name!r}"
+    links = set(_ways(before))
+    for line in _ways(pack):
+        if line not in links:
+            return f"expected the links and places of the harbour but got {line.strip()!r}"
+    return ""
+
+
+def _ways(pack: RulePack) -> list[str]:
+    blocks = [each for each in pack.to_text().split("\n\n") if each.startswith(("places ", "links:"))]
+    return [line for block in blocks for line in block.splitlines()]
 
 
 class TopicProposals:

@@ -11,6 +11,7 @@ import attrs
 
 from dsl.terms.statements import Requirement
 from dsl.terms.texts import text
+from dsl.versions import PackChanges, changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -104,6 +105,7 @@ class Pack:
         rules: The name and the text of each, in order.
         number: After how many readings, or micro-batches, of its feed.
         text: The whole text.
+        differs: What differs from the rules before; None: there were none.
     """
 
     version: str
@@ -113,6 +115,7 @@ class Pack:
     rules: tuple[tuple[str, str], ...]
     number: int
     text: str
+    differs: PackChanges | None
 
 
 @attrs.frozen
@@ -172,7 +175,7 @@ def amount(value: Any, unit: str) -> str:
     return f"{shown}{unit}" if unit == "°" else f"{shown} {unit}".rstrip()
 
 
-def noted(pack: RulePack, at: int, changed: int, who: str, number: int = 0) -> Pack:
+def noted(pack: RulePack, at: int, changed: int, who: str, *, number: int = 0, before: RulePack | None = None) -> Pack:
     """Return what is noted of a pack.
 
     Args:
@@ -180,9 +183,12 @@ def noted(pack: RulePack, at: int, changed: int, who: str, number: int = 0) -> P
         at: From when on they are in force, in microseconds since the epoch.
         changed: When that was done, likewise, of wall time.
         who: By whom.
-        number: After how many readings, or micro-batches, of its feed.
+        number: As of `Pack`.
+        before: The rules that were in force until then.
     """
-    return Pack(pack.version, at, changed, who, tuple(_rules(pack.statements)), number, pack.over(pack.kept).to_text())
+    differs = None if before is None else changes(before, pack)
+    whole = pack.over(pack.kept).to_text()
+    return Pack(pack.version, at, changed, who, tuple(_rules(pack.statements)), number, whole, differs)
 
 
 def _rules(statements: Iterable[Statement], guards: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:

@@ -79,7 +79,7 @@ class Replay:
 
     def step(self) -> Batch | None:
         """Judge and write what has come since the last step; return it, None where the day is over."""
-        self._judging.look()
+        self._judging.look(self._now)
         if self.is_over:
             return None
         passed = round((self._clock() - self._origin) * self._speed * 1e6)

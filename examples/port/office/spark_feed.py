@@ -79,10 +79,10 @@ class SparkFeed:
         """Whether a micro-batch is not in the store."""
         return number > self._done
 
-    def change_rules(self, pack: RulePack, who: str, number: int) -> None:
+    def change_rules(self, pack: RulePack, before: RulePack, who: str, number: int) -> None:
         """Write that a micro-batch begins with other rules."""
         at = self._day.start + min(number * self._minutes * _MINUTE, ONE_DAY)
-        self._store.change_rules(noted(pack, at, time_ns() // 1000, who, number))
+        self._store.change_rules(noted(pack, at, time_ns() // 1000, who, number=number, before=before))
 
     def refuse(self, why: str, who: str) -> None:
         """Write why other rules are not gone on with."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import attrs
 
+from dsl.versions import PackChanges, RuleChange
 from examples.port.office.databases import UnusableStore, opened
 from examples.port.office.records import Batch, Change, Failed, Missing, Pack, Seen, noted
 
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS packs (id {id}, version TEXT NOT NULL, at BIGINT NOT NULL, changed BIGINT NOT NULL,"
-    " who TEXT NOT NULL, rules TEXT NOT NULL, number BIGINT NOT NULL, whole TEXT NOT NULL)",
+    " who TEXT NOT NULL, rules TEXT NOT NULL, number BIGINT NOT NULL, whole TEXT NOT NULL,"
+    " differs TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS batches (feed TEXT PRIMARY KEY, number BIGINT NOT NULL, until BIGINT NOT NULL,"
     " written BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS changes (id {id}, time BIGINT NOT NULL, mmsi BIGINT NOT NULL, name TEXT NOT NULL,"
@@ -152,8 +154,9 @@ class Store:
         """
         with self._writing():
             self._database.execute(
-                "INSERT INTO packs (version, at, changed, who, rules, number, whole) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (pack.version, pack.at, pack.changed, pack.who, json.dumps(pack.rules), pack.number, pack.text),
+                "INSERT INTO packs (version, at, changed, who, rules, number, whole, differs)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                _pack_columns(pack),
             )
             self._add_changes(changes)
             self._note({"refused": None} | ({} if proposal is None else {"proposals": proposal}))
@@ -222,11 +225,8 @@ class Store:
 
     def packs(self) -> list[Pack]:
         """Return the versions of the rules, in the order in which they came."""
-        rows = self._asked("SELECT version, at, changed, who, rules, number, whole FROM packs ORDER BY id")
-        return [
-            Pack(version, at, changed, who, tuple((name, text) for name, text in json.loads(rules)), number, whole)
-            for version, at, changed, who, rules, number, whole in rows
-        ]
+        rows = self._asked("SELECT version, at, changed, who, rules, number, whole, differs FROM packs ORDER BY id")
+        return [_pack(row) for row in rows]
 
     def refused(self) -> dict[str, Any] | None:
         """Return why the rules that were wanted last are not in force, who wanted them, and when; None: they are."""
@@ -326,6 +326,27 @@ def _change(row: tuple[Any, ...]) -> Change:
         {source: (str(key), int(at)) for source, (key, at) in json.loads(read).items()},
         id_,
     )  # fmt: skip
+
+
+def _pack_columns(pack: Pack) -> tuple[object, ...]:
+    differs = None if pack.differs is None else attrs.asdict(pack.differs)
+    about = (pack.version, pack.at, pack.changed, pack.who, json.dumps(pack.rules))
+    return (*about, pack.number, pack.text, json.dumps(differs))
+
+
+def _pack(row: tuple[Any, ...]) -> Pack:
+    version, at, changed, who, rules, number, text, differs = row
+    named = tuple((name, sentence) for name, sentence in json.loads(rules))
+    return Pack(version, at, changed, who, named, number, text, _differences(json.loads(differs)))
+
+
+def _differences(told: dict[str, Any] | None) -> PackChanges | None:
+    if told is None:
+        return None
+    added, removed, changed = (
+        tuple(RuleChange(**each) for each in told[kind]) for kind in ("rules_added", "rules_removed", "rules_changed")
+    )
+    return PackChanges(added, removed, changed, tuple(told["declarations"]))
 
 
 def _seen(row: tuple[Any, ...]) -> Seen:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from dsl.versions import PackChanges
 from examples.port.cells import moment
 
 if TYPE_CHECKING:
@@ -184,24 +185,26 @@ def rule_views(pack: Pack | None, ships: Iterable[Json]) -> list[Json]:
 
 def pack_view(packs: Sequence[Pack], at: int) -> tuple[Pack | None, Json]:
     """Return the pack in force at a moment, and the log of the packs until then as the page shows it."""
-    log, before = [], dict[str, str]()
     found = [each for each in packs if each.at <= at] or list(packs[:1])
-    for number, each in enumerate(found):
-        rules = dict(each.rules)
-        log.append(
-            {
-                "version": each.version,
-                "at": iso(each.at),
-                "changed": iso(each.changed),
-                "who": each.who,
-                "rules_added": [name for name in rules if name not in before] if number else [],
-                "rules_removed": [name for name in before if name not in rules],
-                "rules_changed": [name for name in rules if name in before and before[name] != rules[name]],
-            }
-        )
-        before = rules
+    log = [
+        {
+            "version": each.version, "at": iso(each.at), "changed": iso(each.changed), "who": each.who,
+            **_differences(each.differs or PackChanges()),
+        }
+        for each in found
+    ]  # fmt: skip
     last = found[-1] if found else None
     said = {"version": None, "since": None, "who": None} if last is None else {
         "version": last.version, "since": iso(last.at), "who": last.who
     }  # fmt: skip
     return last, {**said, "changes": log}
+
+
+def _differences(differs: PackChanges) -> Json:
+    kinds = {
+        "rules_added": differs.rules_added, "rules_removed": differs.rules_removed,
+        "rules_changed": differs.rules_changed,
+    }  # fmt: skip
+    sentences = [[each.name, each.before, each.after] for rules in kinds.values() for each in rules]
+    names: Json = {kind: [each.name for each in rules] for kind, rules in kinds.items()}
+    return {**names, "sentences": sentences, "declarations": list(differs.declarations)}

@@ -194,3 +194,24 @@ def test_damaged_snapshots_are_refused():
     for blob in (b"", b"{}\n", running(RULES[0]).snapshot()[:-9]):
         with pytest.raises(SnapshotMismatch):
             RunningRules.restore(blob)
+
+
+def test_a_file_that_is_put_back_is_followed_again_and_one_that_was_gone_is_no_change(tmp_path):
+    file, log = tmp_path / "port.rules", PackLog(tmp_path / "packs.jsonl")
+    followed, rules = FollowedRules(file, before=pack(RULES[0])), running(RULES[0])
+    assert rules.follow(followed, log, at=NOON) == []
+    assert "No such file" in followed.refused
+    for text, is_refused in ((RULES[0], False), ("number of berth must be at least 1\n", True), (RULES[0], False)):
+        file.write_text(HEAD + text)
+        assert rules.follow(followed, log, at=NOON) == []
+        assert bool(followed.refused) is is_refused
+    assert (followed.text, log.packs()) == (HEAD + RULES[0], ())
+
+
+def test_beside_a_rule_that_compares_with_now_and_stays_others_change():
+    timed = "eta - now must be at most 5 s\n"
+    rules = running(timed, RULES[1])
+    assert rules.change(pack(timed, RULES[4])) != []
+    fresh = afresh(rules.pack, [("vessel", row("vessel", 1, 6, 0), 0), ("berth", row("berth", 2, 8, S), S),
+                                ("vessel", row("vessel", 2, 8, 2 * S), 2 * S)])  # fmt: skip
+    assert all_of(rules.verdicts()) == all_of(fresh.query(fresh.outputs[0]))

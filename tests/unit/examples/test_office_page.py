@@ -356,13 +356,24 @@ def test_rules_berths_readings_and_who_changed_the_rules_follow_the_ships(opened
     expect(page.locator("#silent")).to_be_hidden()
     assert lines("berths")[2] == "newark-south 15.24 m STENA PARIS none"
     expect(page.locator("#refused")).to_be_hidden()
-    office.board = office.board | {"rules": [{"name": "no rule", "text": "nothing", "ships": []}]}
-    office.board["pack"] |= {"refused": {"why": "it declares 'vessel' otherwise", "who": "D. Officer"}}
-    office.send("pack", {"version": "ffffffffffff", "since": at("14:05"), "who": "C. Officer"})
+    change = {"version": "ffffffffffff", "at": at("14:05"), "changed": at("14:05"), "who": "C. Officer",
+              "rules_added": [], "rules_removed": [], "rules_changed": ["gusts"], "declarations": ["+ define calm: true"],
+              "sentences": [["gusts", "wind gust must be at most 45 kn", "wind gust must be at most 40 kn"]]}  # fmt: skip
+    why = "line 3 <b>wrong</b>\n    ^"
+    pack = {"version": "ffffffffffff", "since": at("14:05"), "who": "C. Officer", "changes": [change],
+            "refused": {"why": why, "who": "D. Officer"}}  # fmt: skip
+    office.board = office.board | {"rules": [{"name": "no rule", "text": "nothing", "ships": []}], "pack": pack}
+    office.send("pack", pack)
     expect(page.locator("#rules")).to_contain_text("no rule")
-    expect(page.locator("#refused")).to_have_text(
-        "The rules that D. Officer wants are not in force: it declares 'vessel' otherwise"
+    expect(page.locator("#refused-by")).to_contain_text("The rules that D. Officer wants are not in force")
+    assert page.locator("#refused-why").text_content() == why
+    page.get_by_text("What it says").click()
+    expect(page.locator("#packs pre")).to_have_text(
+        "− wind gust must be at most 45 kn\n+ wind gust must be at most 40 kn\n+ define calm: true"
     )
+    office.board = office.board | {"pack": {**pack, "refused": None}}
+    office.send("pack", office.board["pack"])
+    expect(page.locator("#refused")).to_be_hidden()
 
 
 HOSTILE = "</td><img src=x onerror=boom()><script>boom()</script>"

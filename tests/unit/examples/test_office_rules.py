@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Event as Item
-from dsl import RulePack
+from dsl import InvalidRule, RulePack
 from dsl.versions import FollowedRules
 from examples.port.office.following import Following
 from examples.port.office.foreseen import Foresight
 from examples.port.office.kafka_feed import KafkaFeed, follow
-from examples.port.office.proposals import Proposal, TopicProposals, file_proposals
+from examples.port.office.proposals import Proposal, TopicProposals, file_proposals, opened
+from examples.port.office.records import noted
 from examples.port.office.replay import ONE_DAY, Replay
 from examples.port.office.spark_feed import SparkFeed
 from examples.port.office.store import Store
@@ -35,7 +36,14 @@ def wind(most):
 
 
 GOOD = [TEXT, wind(1), wind(7), TEXT + "\nlength must be at most 250 m\n    name: too long\n"]
-BAD = [TEXT + "\nmust\n", TEXT.replace("pack: port", "pack: quay"), TEXT.replace("depth: metres", "depth: feet")]
+BAD = [
+    TEXT + "\nmust\n",
+    TEXT.replace("pack: port", "pack: quay"),
+    TEXT.replace("depth: metres", "depth: feet"),
+    TEXT.replace(
+        "wind station is nearest wind station to position", "wind station is nearest wind station to berth position"
+    ),
+]
 
 
 def version(text):
@@ -52,7 +60,8 @@ class Office:
 
     def begin(self):
         """Begin, or begin anew: what was known but for the store and the file is lost."""
-        rules = FollowedRules(self.file)
+        packs = self.store.packs()
+        rules = FollowedRules(self.file, RulePack.from_text(packs[-1].text) if packs else None)
         self.replay = Replay(
             self.day, rules.pack, self.store, begin=self.day.start, speed=3600.0,
             clock=lambda: self.hours, proposals=file_proposals(rules),
@@ -108,7 +117,7 @@ def test_rules_that_change_at_any_moment_say_what_they_would_have_said(steps, th
         if isinstance(change, int):
             file.write_text(GOOD[change])
             in_force = change
-        elif change == "bad" and not is_killed:  # which the next start would refuse
+        elif change == "bad":
             bad += 1
             file.write_text(BAD[bad % len(BAD)])
         hour += hours
@@ -118,7 +127,6 @@ def test_rules_that_change_at_any_moment_say_what_they_would_have_said(steps, th
         assert office.store.packs()[-1].version == version(GOOD[in_force])
         assert (office.store.refused() is None) == (file.read_text() in GOOD)
         if is_killed:
-            file.write_text(GOOD[in_force])
             office.begin()
     packs = office.store.packs()
     for each in range(25):
@@ -169,6 +177,16 @@ def test_the_stream_tells_who_changed_what_and_why_something_is_refused(day_and_
     assert (said["version"], said["who"]) == (version(GOOD[3]), file.owner())
     assert said["changes"][1]["rules_added"] == ["too long"]
     assert foresight.judge_by(following.packs()[-1])
+
+
+def test_a_file_about_another_harbour_begins_no_office_and_changes_none(day_and_rules, tmp_path):
+    file, rules = tmp_path / "port.rules", day_and_rules[1]
+    file.write_text(
+        "pack: port\nsubject: crane\nsource crane by id:\n    id: text\n    up: yes or no\nup must be yes\n"
+    )
+    with pytest.raises(InvalidRule, match=r"port.rules: expected rules over vessel, .* but got 'crane'"):
+        opened(file, rules)
+    assert opened(file, rules, [noted(rules, 0, 0, "eva")]).pack.version == rules.version
 
 
 # ----------------------------------------------------------------------------------------------------------- a topic

@@ -169,7 +169,7 @@ def test_rules_that_change_under_way_hold_from_the_next_micro_batch_on(spark, fe
         def is_new(self, number):
             return True
 
-        def change_rules(self, pack, who, number):
+        def change_rules(self, pack, before, who, number):
             changed.append((packs[pack.version], number))
 
         def refuse(self, why, who):

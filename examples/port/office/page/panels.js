@@ -67,7 +67,16 @@ function packChange(change) {
   return element("li", {},
     element("p", {}, element("code", {}, plain(change.version, 12)), ` in force from ${timeOf(change.at)}, by `, isolated(plain(change.who || "nobody named", 60)),
       change.changed ? element("span", { className: "meta" }, ` written ${dayOf(instant(change.changed))}, ${minuteOf(change.changed)}`) : ""),
-    said.length ? element("ul", { className: "list" }, ...said) : element("p", { className: "hint" }, "no rule differs"));
+    said.length ? element("ul", { className: "list" }, ...said) : element("p", { className: "hint" }, "no rule differs"), ...sentences(change));
+}
+
+/** What a change of the rules says, sentence by sentence, behind a button. */
+function sentences(change) {
+  const rules = (change.sentences || []).flatMap(([, before, after]) => [[before, "− "], [after, "+ "]].filter(([text]) => text !== null).map(([text, sign]) => sign + text));
+  const lines = [...rules, ...(change.declarations || [])];
+  if (!lines.length) return [];
+  const shown = lines.flatMap((line) => line.split("\n")).map((line) => plain(line, 400)).join("\n");
+  return [element("details", {}, element("summary", {}, "What it says"), element("pre", { className: "rule-text" }, shown))];
 }
 
 function showPacks() {
@@ -76,5 +85,6 @@ function showPacks() {
   setText("pack", pack.version ? `In force: ${plain(pack.version, 12)}${pack.since ? `, since ${timeOf(pack.since)}` : ""}${pack.who ? `, by ${plain(pack.who, 60)}` : ""}.` : "Which rules are in force is not known.");
   const refused = pack.refused;
   by("refused").hidden = !refused;
-  setText("refused", refused ? `The rules that ${plain(refused.who || "somebody", 60)} wants are not in force: ${plain(refused.why, 600)}` : "");
+  setText("refused-by", refused ? `The rules that ${plain(refused.who || "somebody", 60)} wants are not in force; those before go on. Why:` : "");
+  setText("refused-why", refused ? String(refused.why).split("\n").map((line) => plain(line, 400)).join("\n") : "");
 }
