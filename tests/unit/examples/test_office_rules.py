@@ -181,9 +181,8 @@ def test_the_stream_tells_who_changed_what_and_why_something_is_refused(day_and_
 
 def test_a_file_about_another_harbour_begins_no_office_and_changes_none(day_and_rules, tmp_path):
     file, rules = tmp_path / "port.rules", day_and_rules[1]
-    file.write_text(
-        "pack: port\nsubject: crane\nsource crane by id:\n    id: text\n    up: yes or no\nup must be yes\n"
-    )
+    head = "pack: port\nsubject: crane\nsource crane by id:\n    id: text\n    reach: metres\n"
+    file.write_text(head + "reach must be at most 90 m\n")
     with pytest.raises(InvalidRule, match=r"port.rules: expected rules over vessel, .* but got 'crane'"):
         opened(file, rules)
     assert opened(file, rules, [noted(rules, 0, 0, "eva")]).pack.version == rules.version
