@@ -178,14 +178,20 @@ class BucketStates:
         assert self.live is not None
         if text == (self.live.text if opened.text is None else opened.text):
             return None
-        before = self.outputs if opened.text is None else self._outputs_of(opened.text)
         outputs = self._outputs_of(text)
-        if self.on_error == "unknown":
-            check_lenient(outputs, "changes")
+        if (opened.text, text) not in self._fitting:
+            self._check_follows(outputs, self.outputs if opened.text is None else self._outputs_of(opened.text))
+            self._fitting.add((opened.text, text))
+        return outputs
+
+    def _check_follows(self, outputs: tuple[Reactive, ...], before: tuple[Reactive, ...]) -> None:
         if reason := objection(before, outputs):
             message = f"changes: {reason}; begin a new checkpoint"
             raise InvalidArgument(message)
-        return outputs
+        if self.on_error == "unknown":
+            check_lenient(outputs, "changes")
+        if self.demands is not None:
+            self.demands.check_follows(outputs, self.outputs)
 
     def go_on(self, opened: Opened, text: str, outputs: tuple[Reactive, ...]) -> None:
         """Let a bucket go on as what is `following`; what is given by that is added to ``opened.changes``.
@@ -200,6 +206,11 @@ class BucketStates:
         opened.text = text
 
     @cached_property
+    def _fitting(self) -> set[tuple[str | None, str]]:
+        """Which text can follow which, as far as it was asked."""
+        return set()
+
+    @cached_property
     def _read(self) -> OrderedDict[str, tuple[Reactive, ...]]:
         return OrderedDict()
 
@@ -209,8 +220,6 @@ class BucketStates:
         found = self._read.pop(text, None)
         if found is None:
             found = self.live.outputs(text)
-            if self.demands is not None:
-                self.demands.check_follows(found, self.outputs)
         self._read[text] = found
         if len(self._read) > _TEXTS:
             self._read.popitem(last=False)
