@@ -29,7 +29,7 @@ CHANGES = Frame(t.StructType([AT, t.StructField("who", TEXT), t.StructField("tex
 DELAY = 2_000  # milliseconds
 START = 1_000 * S
 REFUSED = {
-    HEAD + "draught must\n": "line 22",
+    HEAD + "draught must\n": "but got the end of the line",
     HEAD.replace("draught: metres", "draught: feet") + RULES[1]: "it declares 'vessel' otherwise",
     HEAD.replace("pack: port", "pack: quay") + RULES[1]: "the outputs were 'port' and are 'quay'",
     HEAD + "eta - now must be at most 5 s\n": "right=Now()",

@@ -38,18 +38,14 @@ def deep(text, first):
     return [correlate(ship=ship, where=where, yields=yields, restrict=retracting() | as_table("ship"), name=name)]
 
 
-def plan(text="5", **options):
-    return planned(
-        LiveProgram(text, deep),
-        SHIPS,
-        **{"is_streaming": True, "buckets": 2, "order": "arrival", "changes": CHANGES} | options,
-    )
+def plan(text="5"):
+    live = LiveProgram(text, deep)
+    return planned(live, SHIPS, is_streaming=True, buckets=2, order="arrival", changes=CHANGES)
 
 
 class Query:
-    def __init__(self, **options):
-        self.options = options
-        self.model = MicroBatches(plan(**options), random.Random(1))
+    def __init__(self):
+        self.model = MicroBatches(plan(), random.Random(1))
         self.at = MICROSECONDS
 
     def run(self, *texts, **ships):
