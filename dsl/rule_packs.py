@@ -21,8 +21,8 @@ from attrs import evolve
 
 from cartesius import Engine
 from cartesius.drawing.html_tables import paragraphs
-from cartesius.engines.rule_changes import LiveProgram
 from cartesius.language.lenience import checked_on_error
+from cartesius.programs.live_programs import LiveProgram
 from dsl.declarations.admission import admit_other, admit_pairs, admit_totals, refuse_relations
 from dsl.declarations.forecasts import refuse_bare
 from dsl.declarations.sources import Source, declaration

@@ -13,7 +13,7 @@ workers. What a program says itself of how it may be split is read in `cartesius
 from cartesius.installation import needing
 
 with needing("import spark_bridge", "cartesius-joins[spark]"):
-    from cartesius.engines.rule_changes import LiveProgram as LiveProgram
+    from cartesius.programs.live_programs import LiveProgram as LiveProgram
 
     from .frames import Frames as Frames
     from .frames import correlate_frames as correlate_frames

@@ -23,8 +23,8 @@ from pyspark.sql.utils import is_remote
 from cartesius.analysis.partition_choice import chosen_partition
 from cartesius.batching.world import World
 from cartesius.core.engine_core import MICROSECOND
-from cartesius.engines.rule_changes import LiveProgram
 from cartesius.errors import InvalidArgument
+from cartesius.programs.live_programs import LiveProgram
 from cartesius.programs.programs import Program
 from spark_bridge.reading.demands import Demands
 from spark_bridge.reading.options import (

@@ -16,16 +16,13 @@ Source: DESIGN.md, section 7; SPARK_FACTS, what users ask for ("changing the rul
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, final
-
-import attrs
+from typing import TYPE_CHECKING, Any
 
 from cartesius.batching.world import World
 from cartesius.core.engine_core import MICROSECOND
 from cartesius.data.events import EARLIEST, LATEST, Delete, Event, Update
 from cartesius.engines.engine import Engine
 from cartesius.engines.program_cards import differences, memories, program_card, shown
-from cartesius.engines.saving import load
 from cartesius.engines.snapshots import load_engine, save_engine
 from cartesius.plan import facts
 from cartesius.programs.programs import Program
@@ -33,41 +30,12 @@ from cartesius.results.outputs import Events, is_unchanged
 from cartesius.results.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from cartesius.correlations.join_shape import Join
     from cartesius.data.events import Time
     from cartesius.language.lenience import OnError
     from cartesius.language.reactives import Reactive
-
-
-@final
-@attrs.frozen
-class LiveProgram:
-    """A program that is written as a text, and can go on as that of another text while it runs.
-
-    >>> from cartesius import Reactive, correlate
-    >>> from restrictions import as_table, retracting
-    >>> from spark_bridge import LiveProgram
-    >>> ship = Reactive("ship", table=True, key="mmsi")
-    >>> def deep(text, first):
-    ...     least = float(text)
-    ...     body = {"where": lambda ship: ship.draught > least, "yields": lambda ship: {"draught": ship.draught}}
-    ...     return [correlate(ship=ship, restrict=retracting() | as_table("ship"), name="deep", **body)]
-    >>> live = LiveProgram("12", deep)  # correlate_frames(live, …, changes=a stream with a column "text")
-
-    Args:
-        text: The text with which it begins.
-        read: Makes the outputs of a text, its first argument, as a change of the one with which the program began, its
-            second. It raises `CartesiusError` where it cannot. Processes that run the program are sent it, and call it.
-    """
-
-    text: str
-    read: Callable[[str, str], Sequence[Reactive]]
-
-    def outputs(self, text: str | None = None) -> tuple[Reactive, ...]:
-        """Return the outputs of a text; None: of the first."""
-        return tuple(self.read(self.text if text is None else text, self.text))
 
 
 def objection(before: Sequence[Reactive], now: Sequence[Reactive]) -> str:
@@ -132,27 +100,6 @@ def _further(join: Join, program: Program) -> list[Join]:
     return found
 
 
-def carried_over(
-    state: Mapping[str, Any],
-    before: Sequence[Reactive],
-    now: Sequence[Reactive],
-    lateness: int | None,
-    on_error: OnError = "fail",
-) -> tuple[Engine, list[Event]]:
-    """Return an engine for ``now`` with the state of one for ``before``, and the changes of the rows of its tables.
-
-    Args:
-        state: What `saving.save` returned of the engine before.
-        before: Its program.
-        now: The one that goes on, to which there is no `objection`.
-        lateness: That of both engines.
-        on_error: That of the new one.
-    """
-    old = load(state, before, lateness, on_error)
-    old._settle()
-    return gone_on(old, now, lateness, on_error)
-
-
 def gone_on(
     old: Engine, now: Sequence[Reactive], lateness: int | None, on_error: OnError = "fail"
 ) -> tuple[Engine, list[Event]]:
@@ -160,9 +107,9 @@ def gone_on(
 
     Args:
         old: The engine before, whose objects are up to date.
-        now: As for `carried_over`; so are the others.
-        lateness: As there.
-        on_error: As there.
+        now: The program that goes on, to which there is no `objection`.
+        lateness: That of both engines.
+        on_error: That of the new one.
     """
     saved = save_engine(old)
     new = Engine(*now, lateness=lateness, on_error=on_error, _layout=saved["layout"])

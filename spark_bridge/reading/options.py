@@ -13,7 +13,7 @@ from cartesius.errors import InvalidArgument, near
 from spark_bridge.transport.source_frames import KEY_TYPES, table_key
 
 if TYPE_CHECKING:
-    from cartesius.engines.rule_changes import LiveProgram
+    from cartesius.programs.live_programs import LiveProgram
 
 MARK: Final = "spark.watermarkDelayMs"  # what withWatermark leaves in the metadata of a column
 

@@ -20,7 +20,7 @@ import attrs
 from cartesius import Engine
 from cartesius.data.inflating import loading
 from cartesius.engines.program_cards import differences, program_card, shown
-from cartesius.engines.rule_changes import carried_over, gone_on, objection
+from cartesius.engines.rule_changes import gone_on, objection
 from cartesius.engines.saving import load, save
 from cartesius.errors import InvalidArgument, SnapshotMismatch
 from cartesius.language.lenience import check_lenient
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Event, Reactive
-    from cartesius.engines.rule_changes import LiveProgram
     from cartesius.language.lenience import OnError
+    from cartesius.programs.live_programs import LiveProgram
     from spark_bridge.reading.demands import Demands
     from spark_bridge.transport.arrivals import Input
 
@@ -154,8 +154,9 @@ class BucketStates:
             found = decoded(body)
             held, waiting, text = found["held"], found["waiting"], found.get("text")
             if header.program in self.before:
-                before = self.before[header.program]
-                engine, changes = carried_over(found["engine"], before, self.outputs, lateness, self.on_error)
+                old = load(found["engine"], self.before[header.program], lateness, self.on_error)
+                old._settle()
+                engine, changes = gone_on(old, self.outputs, lateness, self.on_error)
             else:
                 outputs = self.outputs if text is None else self._outputs_of(text)
                 engine = loading(lambda: load(found["engine"], outputs, lateness, self.on_error))

@@ -82,7 +82,7 @@ def told(value):
 
 @pytest.mark.parametrize("buckets", [1, 2, 7])
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=max(5, settings().max_examples // 12))
+@settings(max_examples=max(3, settings().max_examples // 16))
 def test_changing_in_any_micro_batch_is_starting_afresh(buckets, seed):
     draw = random.Random(seed)
     first = in_force = text_of(draw)

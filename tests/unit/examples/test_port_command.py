@@ -88,7 +88,7 @@ def test_ships_come_first_with_verdict_reason_and_windows_and_unknown_ones_are_c
 def as_if_on_spark(monkeypatch):
     """The judging of this process in the place of Spark's, with a line of a micro-batch."""
 
-    def judged(day, rules, out, slice_minutes, buckets, told, store):
+    def judged(day, rules, out, slice_minutes, buckets, told, store, follow):
         told.batch("micro-batch 0: 7 rows")
         return running.judged_here(day, rules, slice_minutes, told)
 
