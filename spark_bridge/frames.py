@@ -297,12 +297,12 @@ def correlate_frames(
     live = program if isinstance(program, LiveProgram) else None
     before = program.before if isinstance(program, Migration) else {}
     outputs = _outputs(program)
-    check_live(live, changes)
     described = Program(outputs, World(MICROSECOND))
     described.drop()
     inputs, output_names = described.inputs, [described.names[output] for output in outputs]
     check_options(frames, list(inputs), buckets, order)
     is_streaming = any(frame.isStreaming for frame in frames.values())
+    check_live(live, changes, event_time, is_streaming=is_streaming)
     checked_limit(soft_limit)
     names = list(frames)
     schemas_in = {name: frame.schema for name, frame in frames.items()}

@@ -7,6 +7,7 @@ Rotterdam instead, from raw AIS messages. The module is over 300 lines because t
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
@@ -28,6 +29,7 @@ from examples.port.inputs import DAY, read_day
 from examples.port.office.alerts_command import alerts
 from examples.port.office.command import board
 from examples.port.office.proposals import opened
+from examples.port.office.store import Store
 from examples.port.on_nmea import run_on_nmea, show_nmea
 from examples.port.outside import PlainConsole
 from examples.port.picture import draw
@@ -183,7 +185,7 @@ def main(
     reading = perf_counter() - started
     warn(console, day.damaged)
     rules = rule_pack(pack, day.berths, day.gauges, day.stations)
-    follow = None if file is None else _followed(file, rules)
+    follow = None if file is None else _followed(file, rules, store)
     rules = rules if follow is None else follow.pack
     console.print(
         f"Judging {_ships(day):,} ships by the pack {str(file or pack)!r}: {len(day.readings):,} events of"
@@ -293,10 +295,13 @@ def _check_options(context: click.Context) -> None:
             raise click.UsageError(message)
 
 
-def _followed(file: Path, harbour: RulePack) -> FollowedRules:
-    """Read a file of rules."""
+def _followed(file: Path, harbour: RulePack, where: str | None) -> FollowedRules:
+    """Read a file of rules; where a store has rules in force, it is looked at later."""
     try:
-        return opened(file, harbour)
+        if where is None:
+            return opened(file, harbour)
+        with closing(Store(where)) as store:
+            return opened(file, harbour, store.packs())
     except (CartesiusError, UnicodeError) as error:
         refuse(error)
 

@@ -211,7 +211,7 @@ def run_on_spark(
         if office is not None:
             office.write(rows, number)
         progress(min(number, last))
-        if changes is not None:
+        if changes is not None and number < last:  # there is no slice after the last
             changes.look(number + 1)
 
     def bury(dead: DataFrame, _: int) -> None:
@@ -219,14 +219,15 @@ def run_on_spark(
 
     with TemporaryDirectory(prefix="port-slices-") as folder, progress_lines(spark, tell):
         changes = None if follow is None else RuleChanges(follow, Path(folder) / "rules", say, office)
+        begins = pack if changes is None else changes.pack
         frames: dict[str, DataFrame] = {}
-        for source in (source for source in SOURCES if source in pack.sources):
+        for source in (source for source in SOURCES if source in begins.sources):
             write_slices(day, source, slice_minutes, Path(folder) / source)
             stream = spark.readStream.schema(spark_schema(source)).option("maxFilesPerTrigger", 1)
             frames[source] = stream.parquet(f"{folder}/{source}")
         start = moment(day.start)
         query = correlate_frames(
-            pack.table() if changes is None else changes.pack.live(),
+            begins.table() if changes is None else begins.live(),
             frames,
             event_time=TIME,
             sequence=PLACE,

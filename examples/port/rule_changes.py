@@ -98,7 +98,7 @@ class RuleChanges:
             self._log.refuse(why, proposal.who)
 
     def _publish(self, pack: RulePack, who: str) -> None:
-        if why := unfit(pack, self._in_force):
+        if why := unfit(pack, self.pack):
             raise InvalidRule(why)
         self._in_force = going_on(pack, self._in_force)
         publish(pack, self._folder, who=who)

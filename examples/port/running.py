@@ -65,6 +65,7 @@ def judged_on_spark(
     With ``where``, a store, the verdict changes are written there as well, for the board. With ``follow``, the file of
     the rules, these change when that does.
     """
+    from examples.port.office.databases import UnusableStore  # noqa: PLC0415 - likewise
     from examples.port.office.spark_feed import SparkFeed  # noqa: PLC0415 - only where it is wanted
     from examples.port.office.store import Store  # noqa: PLC0415 - likewise
     from examples.port.on_spark import NoSpark, run_on_spark, spark_session  # noqa: PLC0415 - only where it is wanted
@@ -72,6 +73,12 @@ def judged_on_spark(
     started = perf_counter()
     try:
         office = None if where is None else SparkFeed(Store(where), day, rules, slice_minutes)
+        if office is not None and follow is None and office.packs()[-1].version != rules.version:
+            message = (
+                f"{where}: expected the rules {office.packs()[-1].version}, which are in force there, but got"
+                f" {rules.version}; give them with --rules, or name another store"
+            )
+            raise UnusableStore(message)
         with spark_session(out / "spark.log") as spark:
             start = perf_counter() - started
             run = run_on_spark(

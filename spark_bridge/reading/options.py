@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import types as t
@@ -32,8 +32,20 @@ def checked_outputs(program: Any) -> tuple[Reactive, ...]:
     return outputs
 
 
-def check_live(live: LiveProgram | None, changes: Any) -> None:
-    """Raise `InvalidArgument` if there is a program that can change and nothing that changes it, or the reverse."""
+def check_live(live: LiveProgram | None, changes: Any, event_time: str, *, is_streaming: bool) -> None:
+    """Raise `InvalidArgument` if there is a program that can change and nothing that changes it, or the reverse.
+
+    Or if the sources are no streams; or if the changes have a watermark, which would hold all rows back.
+    """
+    if changes is not None and not is_streaming:
+        message = "correlate_frames: expected streams beside changes= but all frames are batch; a batch has one program"
+        raise InvalidArgument(message)
+    if has_own_watermark(getattr(changes, "schema", ()), event_time):
+        message = (
+            "correlate_frames: expected changes= without a watermark, as they come seldom and would hold back all rows,"
+            " but got one of withWatermark; leave it out"
+        )
+        raise InvalidArgument(message)
     if (live is None) == (changes is None):
         return
     got = "a LiveProgram without changes=" if live else "changes= for a program that cannot change"
@@ -99,7 +111,7 @@ def timed_frames(frames: Mapping[str, Any], event_time: str) -> list[str]:
     return found
 
 
-def has_own_watermark(schema: t.StructType, event_time: str) -> bool:
+def has_own_watermark(schema: Iterable[t.StructField], event_time: str) -> bool:
     """Return whether a frame has a watermark of its own on its event times: Spark's ``withWatermark``."""
     return any(field.name == event_time and MARK in (field.metadata or {}) for field in schema)
 

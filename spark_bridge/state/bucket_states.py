@@ -177,6 +177,7 @@ class BucketStates:
             Exception: It cannot, as the text is none of a program, or its program needs other things in memory.
         """
         assert self.live is not None
+        assert text is not None  # Invariant: a change without one is set aside before
         if text == (self.live.text if opened.text is None else opened.text):
             return None
         outputs = self._outputs_of(text)

@@ -75,18 +75,24 @@ class Judging:
     def __init__(self, links: Links, store: Store, proposals: Proposals) -> None:
         first, *since = store.packs()
         self._store, self._proposals = store, proposals
-        self._rules = RunningRules(RulePack.from_text(first.text))
+        self._first = RulePack.from_text(first.text)
+        self._rules = RunningRules(self._first)
         self._since = deque(since)
         self._used, self._count = Used(links), 0
         self._held: list[Change] = []
         self._told = ""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources that are used: those of the first rules of the store, whichever are in force."""
+        return self._rules.sources
 
     def use(self, reading: Reading) -> list[Change]:
         """Use a reading, and return the verdicts that it changes, in order."""
         self._change_again()
         self._used.add([reading])
         self._count += 1
-        if reading.source not in self._rules.sources:
+        if reading.source not in self.sources:
             return []
         return self._changes(self._rules.push(reading.source, reading.values, at=reading.time))
 
@@ -123,7 +129,7 @@ class Judging:
     def _change(self, pack: RulePack, at: int) -> list[Change]:
         """Go on with other rules from a time on; return the verdicts that change until then, and by that."""
         self._held = self._changes(self._rules.advance(at))  # if they are refused, it comes with what is used next
-        if why := unfit(pack, self._rules.pack):
+        if why := unfit(pack, self._first):
             raise InvalidRule(why)
         return self._changes(self._rules.change(pack))
 

@@ -50,9 +50,9 @@ class KafkaFeed:
 
     def __init__(self, store: Store, day: Day, pack: RulePack, proposals: Proposals = none_proposed) -> None:
         self._store, self._day = store, day
-        self.sources: list[str] = [source for source in SOURCES if source in pack.sources]
         before = store.begin(FEED, pack, start=day.start, end=day.start + ONE_DAY)
         self._judging = Judging(Links(day), store, proposals)
+        self.sources: list[str] = [source for source in SOURCES if source in self._judging.sources]
         self._written, self._until = (0, day.start) if before is None else (before.number, before.until)
         self._used = 0
         self._waiting: dict[str, deque[Reading]] = {source: deque() for source in self.sources}

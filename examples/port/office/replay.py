@@ -67,6 +67,7 @@ class Replay:
         self._times = [each.time or day.start for each in day.readings]
         before = store.begin(FEED, pack, start=day.start, end=day.start + ONE_DAY, speed=speed)
         self._judging = Judging(Links(day), store, proposals)
+        self._has_begun = before is not None
         self._done, self._now = (0, begin) if before is None else (before.number, before.until)
         for reading in day.readings[: self._done]:
             self._judging.use(reading)
@@ -79,7 +80,8 @@ class Replay:
 
     def step(self) -> Batch | None:
         """Judge and write what has come since the last step; return it, None where the day is over."""
-        self._judging.look(self._now)
+        if self._has_begun:  # else all before the beginning is still to be judged
+            self._judging.look(self._now)
         if self.is_over:
             return None
         passed = round((self._clock() - self._origin) * self._speed * 1e6)
@@ -92,6 +94,7 @@ class Replay:
         self._done = end
         batch = Batch(FEED, end, self._now, changes, [seen_of(each) for each in readings])
         self._store.apply(batch)
+        self._has_begun = True
         return batch
 
     def run(self, stop: Event) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from threading import Event
 
@@ -53,9 +54,9 @@ def version(text):
 class Office:
     """A replay of a day on a store, by a clock that stands, and a file of rules."""
 
-    def __init__(self, day, file, store=None):
-        self.day, self.file, self.hours = day, file, 0.0
-        self.store = store or Store(":memory:")
+    def __init__(self, day, file, start=0.0):
+        self.day, self.file, self.hours, self.start = day, file, 0.0, start
+        self.store = Store(":memory:")
         self.begin()
 
     def begin(self):
@@ -63,10 +64,9 @@ class Office:
         packs = self.store.packs()
         rules = FollowedRules(self.file, RulePack.from_text(packs[-1].text) if packs else None)
         self.replay = Replay(
-            self.day, rules.pack, self.store, begin=self.day.start, speed=3600.0,
+            self.day, rules.pack, self.store, begin=self.day.start + int(self.start * HOUR), speed=3600.0,
             clock=lambda: self.hours, proposals=file_proposals(rules),
         )  # fmt: skip
-        self.begun = self.hours
 
     def until(self, hour):
         self.hours = hour
@@ -107,12 +107,19 @@ STEPS = st.lists(
 )
 
 
-@given(steps=STEPS)
-@settings(max_examples=max(3, settings().max_examples // 15))
-def test_rules_that_change_at_any_moment_say_what_they_would_have_said(steps, the_day, fresh, tmp_path_factory):
+@given(start=st.sampled_from([0.0, 7.0]), is_early=st.booleans(), steps=STEPS)
+@settings(max_examples=max(2, settings().max_examples // 20))
+def test_rules_that_change_at_any_moment_say_what_they_would_have_said(
+    start, is_early, steps, the_day, fresh, tmp_path_factory
+):
     day, file = the_day(), tmp_path_factory.mktemp("rules") / "port.rules"
     file.write_text(GOOD[0])
-    office, in_force, hour, bad = Office(day, file), 0, 0.0, 0
+    office, in_force, hour, bad = Office(day, file, start), 0, 0.0, 0
+    if is_early:  # killed before its first batch, and the file changed
+        file.write_text(GOOD[1])
+        in_force = 1
+        office.begin()
+    office.until(0.0)
     for hours, change, is_killed in steps:
         if isinstance(change, int):
             file.write_text(GOOD[change])
@@ -122,7 +129,7 @@ def test_rules_that_change_at_any_moment_say_what_they_would_have_said(steps, th
             file.write_text(BAD[bad % len(BAD)])
         hour += hours
         office.until(hour)
-        now = day.start + int(min(hour, 24) * HOUR)
+        now = day.start + int(min(start + hour, 24) * HOUR)
         assert judged(office.store, now) == fresh(in_force, now)
         assert office.store.packs()[-1].version == version(GOOD[in_force])
         assert (office.store.refused() is None) == (file.read_text() in GOOD)
@@ -131,7 +138,7 @@ def test_rules_that_change_at_any_moment_say_what_they_would_have_said(steps, th
     packs = office.store.packs()
     for each in range(25):
         now = day.start + each * HOUR
-        if now <= day.start + hour * HOUR:
+        if now <= day.start + (start + hour) * HOUR:
             last = [pack.version for pack in packs if pack.at <= now][-1]
             assert judged(office.store, now) == fresh([version(text) for text in GOOD].index(last), now)
 
@@ -230,6 +237,28 @@ def test_a_topic_of_rules_changes_them_once(day_and_rules, fresh):
     before = told(store), store.packs()
     run(*rows)
     assert (told(store), store.packs()) == before
+
+
+def test_rules_that_read_less_lose_no_reading_and_can_be_taken_back(day_and_rules):
+    day, rules = day_and_rules
+    head = re.sub(r"places wind station:\n(    .*\n)+|    wind station is .*\n", "", TEXT.split("define gust")[0])
+    less = head + "length must be at most 250 m\n"
+    assert "wind" not in RulePack.from_text(less).sources
+
+    def run(store, *rows, until=ONE_DAY):
+        proposals = TopicProposals(store.facts().get("proposals", 0))
+        packs = store.packs()
+        feed = KafkaFeed(store, day, RulePack.from_text(packs[-1].text) if packs else rules, proposals)
+        asyncio.run(follow(feed, topics(day, feed.sources, until), Event(), (proposals, Records(*rows))))
+
+    store, undisturbed = Store(":memory:"), Store(":memory:")
+    run(store, {"text": less}, until=ONE_DAY // 3)
+    assert store.packs()[-1].version == version(less)
+    run(store, {"text": less})
+    run(undisturbed)
+    assert told(store)[1] == told(undisturbed)[1]
+    run(store, {"text": less}, {"text": TEXT})
+    assert (store.packs()[-1].version, store.refused()) == (version(TEXT), None)
 
 
 def test_what_is_wrong_with_a_record_is_said():

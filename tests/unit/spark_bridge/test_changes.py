@@ -111,6 +111,16 @@ def test_a_query_without_changes_does_not_go_on_from_one_that_had_them():
         query.run(s1=7.0)
 
 
+def test_what_would_hold_back_or_has_no_rows_to_come_is_refused():
+    marked = t.StructType([t.StructField("at", t.TimestampType(), metadata={"spark.watermarkDelayMs": 0}), TEXT])
+    for is_streaming, changes, why in (
+        (True, Frame(marked), "expected changes= without a watermark"),
+        (False, CHANGES, "expected streams beside changes= but all frames are batch"),
+    ):
+        with pytest.raises(InvalidArgument, match=why):
+            planned(LiveProgram("5", deep), SHIPS, is_streaming=is_streaming, buckets=2, changes=changes)
+
+
 @pytest.mark.parametrize(
     ("program", "changes", "why"),
     [
