@@ -199,11 +199,6 @@ class RulePack:
         """What is known of the sources whose rows a running pack keeps: those it uses, and those its text declares."""
         return tuple(dict.fromkeys((*self._used, *self._declared)))
 
-    @property
-    def used(self) -> tuple[Declaration, ...]:
-        """Those of them that its links and rules read, the subject first."""
-        return self._used
-
     def over(self, kept: tuple[Declaration, ...]) -> RulePack:
         """Return this pack, of the same version and verdicts, as one that keeps the rows of ``kept``, in that order.
 

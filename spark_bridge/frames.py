@@ -21,12 +21,9 @@ from pyspark.sql import types as t
 from pyspark.sql.utils import is_remote
 
 from cartesius.analysis.partition_choice import chosen_partition
-from cartesius.batching.world import World
-from cartesius.core.engine_core import MICROSECOND
 from cartesius.errors import InvalidArgument
 from cartesius.programs.live_programs import LiveProgram
-from cartesius.programs.programs import Program
-from spark_bridge.reading.demands import Demands
+from spark_bridge.reading.demands import Demands, described
 from spark_bridge.reading.options import (
     by_source,
     check_live,
@@ -297,9 +294,8 @@ def correlate_frames(
     live = program if isinstance(program, LiveProgram) else None
     before = program.before if isinstance(program, Migration) else {}
     outputs = _outputs(program)
-    described = Program(outputs, World(MICROSECOND))
-    described.drop()
-    inputs, output_names = described.inputs, [described.names[output] for output in outputs]
+    shape = described(outputs)
+    inputs, output_names = shape.inputs, [shape.names[output] for output in outputs]
     check_options(frames, list(inputs), buckets, order)
     is_streaming = any(frame.isStreaming for frame in frames.values())
     check_live(live, changes, event_time, is_streaming=is_streaming)
@@ -346,7 +342,7 @@ def correlate_frames(
     demands = Demands(
         values_in, schemas_in, given_schemas(schema, output_names), by_partition if count > 1 else {}, in_order
     )
-    met = demands.met(outputs)
+    met = demands.met(shape)
     layout, key = _common(
         met.schemas, [name for name, output in zip(output_names, outputs, strict=True) if output.table]
     )

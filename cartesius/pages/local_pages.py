@@ -224,9 +224,8 @@ class _Stream(Response):
 
     async def _tell(self, send: Send, whole: anyio.CancelScope) -> None:
         more, loop = Event(), get_running_loop()
-        pause = (
-            PAUSE_S + self._streams.borrowed_tokens % 10 / 500
-        )  # else all pages of a machine draw at the same moment
+        # Each reader waits a little otherwise, else all pages of a machine draw at the same moment.
+        pause = PAUSE_S + self._streams.borrowed_tokens % 10 / 500
         with self._live.waking(lambda: loop.call_soon_threadsafe(more.set)), anyio.move_on_after(STUCK_S) as patience:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             while True:

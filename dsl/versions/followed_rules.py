@@ -45,8 +45,6 @@ class FollowedRules:
         """Read the file, unless there are rules before it."""
         self.path = Path(path)
         self._content = b"" if before is not None else self.path.read_bytes()
-        self.text = self._content.decode("utf-8", "replace")
-        """What the file had when it was read last."""
         self.pack = self._read(self._content) if before is None else before
         """The rules that were read last, and not refused."""
         self._followed = self.pack
@@ -71,7 +69,7 @@ class FollowedRules:
         except (CartesiusError, UnicodeError) as error:
             self.refused = str(error)
             return None
-        self.refused, self.text = "", content.decode("utf-8")
+        self.refused = ""
         if pack.version == self.pack.version:
             return None
         self._followed, self.pack = self.pack, pack

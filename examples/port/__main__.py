@@ -302,7 +302,7 @@ def _followed(file: Path, harbour: RulePack, where: str | None) -> FollowedRules
             return opened(file, harbour)
         with closing(Store(where)) as store:
             return opened(file, harbour, store.packs())
-    except (CartesiusError, UnicodeError) as error:
+    except (CartesiusError, UnicodeError, OSError) as error:
         refuse(error)
 
 

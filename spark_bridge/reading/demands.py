@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from spark_bridge.columns.schemas import ResultSchema
 
 
+def described(outputs: tuple[Reactive, ...]) -> Program:
+    """Return a program that is asked about, and never runs."""
+    program = Program(outputs, World(MICROSECOND))
+    program.drop()
+    return program
+
+
 @attrs.frozen
 class Demands:
     """The frames of a query, as far as its program has to fit them.
@@ -45,14 +52,13 @@ class Demands:
     split: Mapping[str, str]
     in_order: bool
 
-    def met(self, outputs: tuple[Reactive, ...]) -> Met:
+    def met(self, program: Program) -> Met:
         """Return what a program gives, and where.
 
         Raises:
             InvalidArgument: Its rows cannot be spread like this, or the types of its results cannot be told.
         """
-        program = Program(outputs, World(MICROSECOND))
-        program.drop()
+        outputs = program.outputs
         split = Partitioning(outputs, self.split, in_order=self.in_order)
         for name in self.columns:
             split.check_table(program.inputs[name])
@@ -73,7 +79,8 @@ class Demands:
             InvalidArgument: It does not.
         """
         check_reads(outputs, self.values, self.columns)
-        if self.met(outputs) != self.met(before):
+        found, wanted = (self.met(described(one)) for one in (outputs, before))
+        if found != wanted:
             message = "correlate_frames: expected changed rules with results of the same types, but they have others"
             raise InvalidArgument(message)
 

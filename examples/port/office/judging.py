@@ -80,7 +80,6 @@ class Judging:
         self._since = deque(since)
         self._used, self._count = Used(links), 0
         self._held: list[Change] = []
-        self._told = ""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -116,9 +115,8 @@ class Judging:
                     self._store.change_rules(pack, changes, proposal=each.number)
                     continue
             self._store.refuse(why, each.who, proposal=each.number)
-            if why not in ("", self._told):
+            if why:
                 click.echo(f"board: the rules go on as they were: {why}", err=True)
-            self._told = why
 
     def _change_again(self) -> None:
         """Go on with the rules that were in force after so many readings; what came of that is in the store."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 from threading import Event
 
@@ -24,6 +25,7 @@ from examples.port.office.replay import ONE_DAY, Replay
 from examples.port.office.spark_feed import SparkFeed
 from examples.port.office.store import Store
 from examples.port.rule_changes import RuleChanges
+from examples.port.running import Telling, judged_on_spark
 from tests.unit.examples.test_office_feeds import day_and_rules, told, topics
 
 __all__ = ["day_and_rules"]  # a fixture
@@ -271,6 +273,18 @@ def test_what_is_wrong_with_a_record_is_said():
 
 
 # ------------------------------------------------------------------------------------------------------------- Spark
+
+
+def test_a_run_on_spark_without_a_file_does_not_mix_its_rules_with_those_of_a_store(day_and_rules, tmp_path, capsys):
+    day, rules = day_and_rules
+    where = str(tmp_path / "office.db")
+    with closing(Store(where)) as store:
+        SparkFeed(store, day, RulePack.from_text(GOOD[1]), 60)
+    telling = Telling(print, print, print)
+    with pytest.raises(SystemExit):
+        judged_on_spark(day, rules, tmp_path, 60, 2, telling, where)
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"expected the rules {version(GOOD[1])}, which are in force there, but got {rules.version}" in said
 
 
 def test_a_run_on_spark_that_begins_anew_has_the_same_rules_in_the_same_micro_batches(day_and_rules, tmp_path):

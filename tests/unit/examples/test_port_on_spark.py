@@ -152,7 +152,7 @@ def test_rules_that_change_under_way_hold_from_the_next_micro_batch_on(spark, fe
     rules, lines, tried = FollowedRules(file), [], [after, after.replace("pack: port", "pack: quay"), after + "must"]
     packs = {rules.pack.version: 0, RulePack.from_text(after).version: 1}
 
-    said, refused, changed = [], [], []
+    said, refused, changed, asked = [], [], [], []
 
     class Office:
         def write(self, rows, number):
@@ -167,6 +167,7 @@ def test_rules_that_change_under_way_hold_from_the_next_micro_batch_on(spark, fe
             return [noted(rules.pack, day.start, 0, "eva")]
 
         def is_new(self, number):
+            asked.append(number)
             return True
 
         def change_rules(self, pack, before, who, number):
@@ -179,6 +180,7 @@ def test_rules_that_change_under_way_hold_from_the_next_micro_batch_on(spark, fe
         spark, day, rules.pack, slice_minutes=360, buckets=2, say=lines.append, office=Office(), follow=rules
     )
     assert changed == [(1, 1)]
+    assert asked == [1, 2, 3]  # there is no slice after the last that could begin with others
     assert {number for number, pack in said if pack == 0} == {0}
     assert {number for number, pack in said if pack == 1} >= {1}
     assert ["the outputs were 'port' and are 'quay'" in why for why in refused if why] == [True, False]
