@@ -93,7 +93,8 @@ class Judging:
         self._count += 1
         if reading.source not in self.sources:
             return []
-        return self._changes(self._rules.push(reading.source, reading.values, at=reading.time))
+        due = [] if reading.time is None else self._rules.advance(reading.time)  # what has grown too old by then
+        return self._changes([*due, *self._rules.push(reading.source, reading.values, at=reading.time)])
 
     def look(self, at: int) -> None:
         """Go on with what is proposed, and write what comes of it; the present rules stay where that cannot be.

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cartesius import Event as Item
@@ -80,6 +80,14 @@ def judged(store, time):
     return {each.mmsi: (each.status, [one.rule for one in each.failed], each.missing) for each in store.ships_at(time)}
 
 
+def check_versions(store):
+    """Each verdict is by the rules that were in force at its time; at that of a change, by those before or after it."""
+    packs = store.packs()
+    for each in store.changes_after(0, 10**6):
+        *_, last = [pack.version for pack in packs if pack.at < each.time] or [packs[0].version]
+        assert each.pack in {last, *(pack.version for pack in packs if pack.at == each.time)}, each
+
+
 @pytest.fixture(scope="module")
 def fresh(day_and_rules):
     """What the office says at a time if it has had these rules since the beginning."""
@@ -109,6 +117,7 @@ STEPS = st.lists(
 )
 
 
+@example(start=7.0, is_early=True, steps=[(1.0, "", False)])  # what was before 07:00 is judged, not late
 @given(start=st.sampled_from([0.0, 7.0]), is_early=st.booleans(), steps=STEPS)
 @settings(max_examples=max(2, settings().max_examples // 20))
 def test_rules_that_change_at_any_moment_say_what_they_would_have_said(
@@ -121,6 +130,7 @@ def test_rules_that_change_at_any_moment_say_what_they_would_have_said(
         file.write_text(GOOD[1])
         in_force = 1
         office.begin()
+        office.until(0.0)
     office.until(0.0)
     for hours, change, is_killed in steps:
         if isinstance(change, int):
@@ -137,6 +147,7 @@ def test_rules_that_change_at_any_moment_say_what_they_would_have_said(
         assert (office.store.refused() is None) == (file.read_text() in GOOD)
         if is_killed:
             office.begin()
+    check_versions(office.store)
     packs = office.store.packs()
     for each in range(25):
         now = day.start + each * HOUR
@@ -159,6 +170,23 @@ def test_a_change_while_the_office_was_closed_holds_when_it_opens(day_and_rules,
     assert readings == before[1]
     assert {each.pack for each in changes if each not in before[0]} == {version(GOOD[1])}
     assert judged(office.store, day.start + 8 * HOUR) == fresh(1, day.start + 8 * HOUR)
+
+
+def test_rules_that_are_refused_lose_no_change_that_time_alone_has_made(day_and_rules, tmp_path):
+    """Readings grow too old without a new one; to try other rules moves the clock, refused or not."""
+    day, file = day_and_rules[0], tmp_path / "port.rules"
+    stale = TEXT.replace("source wind by station:", "source wind by station, stale after 20 minutes:")
+    offices = []
+    for is_tried in (False, True):
+        file.write_text(stale)
+        office = Office(day, file)
+        for hour in (0.5, 1.3, 1.8, 4.0, 24.0):
+            office.until(hour)
+            file.write_text(stale.replace("pack: port", "pack: quay") if is_tried and hour == 1.3 else stale)
+        offices.append(office)
+    plain, tried = (told(office.store) for office in offices)
+    assert {each.status for each in plain[0]} >= {"allowed", "unknown"}
+    assert tried == plain
 
 
 def test_the_stream_tells_who_changed_what_and_why_something_is_refused(day_and_rules, tmp_path):
@@ -236,6 +264,7 @@ def test_a_topic_of_rules_changes_them_once(day_and_rules, fresh):
     assert [each.who for each in store.packs()] == ["kafka", "eva", "ida"]
     assert store.refused() is None
     assert judged(store, day.start + ONE_DAY) == fresh(2, day.start + ONE_DAY)
+    check_versions(store)
     before = told(store), store.packs()
     run(*rows)
     assert (told(store), store.packs()) == before
