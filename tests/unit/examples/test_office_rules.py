@@ -180,9 +180,9 @@ def test_rules_that_are_refused_lose_no_change_that_time_alone_has_made(day_and_
     for is_tried in (False, True):
         file.write_text(stale)
         office = Office(day, file)
-        for hour in (0.5, 1.3, 1.8, 4.0, 24.0):
+        for hour in (0.5, 2.35, 2.5, 4.0, 24.0):  # at 02:20 the wind is too old, and at 02:24 the next reading comes
             office.until(hour)
-            file.write_text(stale.replace("pack: port", "pack: quay") if is_tried and hour == 1.3 else stale)
+            file.write_text(stale.replace("pack: port", "pack: quay") if is_tried and hour == 2.35 else stale)
         offices.append(office)
     plain, tried = (told(office.store) for office in offices)
     assert {each.status for each in plain[0]} >= {"allowed", "unknown"}
