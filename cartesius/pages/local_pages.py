@@ -25,6 +25,7 @@ import secrets
 import socket
 import webbrowser
 from asyncio import Event, get_running_loop
+from itertools import count
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
@@ -57,10 +58,14 @@ STREAMS: Final = 64
 """How many streams of a page may be open at a time."""
 CONNECTIONS: Final = 256
 """How many connections a server has at a time; whoever comes beyond is told to come again."""
-PAUSE_S: Final = 0.05
-"""For how long a reader is sent nothing after it was sent something: it is woken once for all that comes meanwhile."""
+STEP_S: Final = 0.07
+"""In what steps a reader is sent what is new, so that it is woken once for all that came meanwhile."""
 STUCK_S: Final = 30.0
 """For how many seconds the reader of a stream may take nothing."""
+
+_GOLDEN: Final = 0.618034
+"""Of a step, from the turn of one reader to that of the next: however many there are, no two have theirs together, and
+the pages of a machine are not all drawn at one moment."""
 
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -140,7 +145,7 @@ def application(page: Page, secret: str, hosts: Sequence[str] = HOSTS) -> Starle
         hosts: The names to which it answers.
     """
     one_at_a_time = CapacityLimiter(1)
-    streams, closing = CapacityLimiter(STREAMS), Event()
+    streams, closing, turns = CapacityLimiter(STREAMS), Event(), count()
     types = dict.fromkeys(("common.js", *page.scripts), "text/javascript")
     types |= {"page.html": "text/html", "page.css": "text/css", "common.css": "text/css"}
 
@@ -163,7 +168,8 @@ def application(page: Page, secret: str, hosts: Sequence[str] = HOSTS) -> Starle
             return _refused("this page has no stream", 404)
         if not streams.available_tokens:
             return _refused(f"at most {STREAMS} streams are open at a time; close a page", 503)
-        return _Stream(page.live, request.headers.get("last-event-id"), streams, closing)
+        turn = next(turns) * _GOLDEN % 1 * STEP_S
+        return _Stream(page.live, request.headers.get("last-event-id"), turn, streams, closing)
 
     async def answer(request: Request) -> Response:
         if is_stranger(request):
@@ -199,10 +205,10 @@ class _Stream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, live: Live, last: str | None, streams: CapacityLimiter, closing: Event) -> None:
+    def __init__(self, live: Live, last: str | None, turn: float, streams: CapacityLimiter, closing: Event) -> None:
         super().__init__(None, headers=_HEADERS)
         del self.headers["content-length"]
-        self._live, self._last, self._streams, self._closing = live, last, streams, closing
+        self._live, self._last, self._turn, self._streams, self._closing = live, last, turn, streams, closing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -224,8 +230,6 @@ class _Stream(Response):
 
     async def _tell(self, send: Send, whole: anyio.CancelScope) -> None:
         more, loop = Event(), get_running_loop()
-        # Each reader waits a little otherwise, else all pages of a machine draw at the same moment.
-        pause = PAUSE_S + self._streams.borrowed_tokens % 10 / 500
         with self._live.waking(lambda: loop.call_soon_threadsafe(more.set)), anyio.move_on_after(STUCK_S) as patience:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             while True:
@@ -235,7 +239,7 @@ class _Stream(Response):
                     self._last = told[-1].id
                     body = b"".join(each.as_bytes() for each in told)
                     await send({"type": "http.response.body", "body": body, "more_body": True})
-                    await anyio.sleep(pause)
+                    await anyio.sleep(STEP_S - (anyio.current_time() - self._turn) % STEP_S)
                 else:
                     patience.deadline = float("inf")  # nobody is stuck while there is nothing to take
                     await more.wait()

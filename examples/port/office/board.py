@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from examples.port.office.store import Store
 
 FOLDER: Final = Path(__file__).resolve().parent / "page"
-SHARE: Final = 0.2
+SHARE: Final = 0.1
 """Of the time of one core, how much looking ahead takes at most, while it goes on."""
 
 

@@ -2,8 +2,9 @@
 // The map: positions and berths on a canvas, nothing from outside. North is up; a degree of longitude is as long as it is
 // in the middle of what is seen. Where a ship was and where she is now is drawn anew, not the rest; all where the view changes.
 
-const chart = { lon: 0, lat: 0, scale: 0, width: 0, height: 0, colours: null, drag: null, all: true, moved: new Set(), marks: new Map(), few: false };
-// scale: pixels a degree of latitude; moved: ships that are drawn anew; marks: where each is drawn, with the box around it
+const chart = { lon: 0, lat: 0, scale: 0, width: 0, height: 0, colours: null, drag: null, all: true, moved: new Set(), marks: new Map(), restricted: 0, few: false };
+// scale: pixels a degree of latitude; moved: ships that are drawn anew; marks: where each is drawn, with the box around it;
+// restricted: how many of them are
 const MILE = 1852; // metres
 const DEGREE = 60 * MILE; // of latitude
 const CLOSEST = DEGREE / 1; // pixels a degree: one a metre
@@ -107,6 +108,7 @@ function drawMap() {
   const boxes = [];
   for (const mmsi of chart.all ? [] : chart.moved) {
     const [before, mark] = [marks.get(mmsi), markOf(pen, board.ships.get(mmsi))];
+    chart.restricted += isRestricted(mark) - isRestricted(before);
     if (before && mark && meet(before, mark)) boxes.push(around(before, mark));
     else boxes.push(...[before, mark].filter(Boolean));
     if (mark) marks.set(mmsi, mark);
@@ -116,10 +118,9 @@ function drawMap() {
     marks.clear();
     for (const [mmsi, ship] of board.ships) if (isInside(placed(ship))) marks.set(mmsi, { ship });
   }
-  let restricted = 0;
-  for (const { ship } of marks.values()) restricted += statusOf(ship) === "restricted";
-  if (chart.all || chart.few !== restricted < FEW) {
-    chart.few = restricted < FEW;
+  if (chart.all) chart.restricted = [...marks.values()].filter(isRestricted).length;
+  if (chart.all || chart.few !== chart.restricted < FEW) {
+    chart.few = chart.restricted < FEW;
     for (const [mmsi, { ship }] of marks) marks.set(mmsi, markOf(pen, ship));
     boxes.splice(0, boxes.length, { left: 0, top: 0, right: chart.width, bottom: chart.height });
   }
@@ -138,6 +139,7 @@ function drawMap() {
   setText("map-said", `${many(marks.size, "ship")} of ${counted(board.ships.size)} in what the map shows.`);
 }
 
+const isRestricted = (mark) => Boolean(mark) && statusOf(mark.ship) === "restricted";
 const isInside = (at) => at && at.x > -20 && at.y > -20 && at.x < chart.width + 20 && at.y < chart.height + 20;
 const isNear = () => chart.scale > 4_000;
 const meet = (one, other) => one.left < other.right && one.right > other.left && one.top < other.bottom && one.bottom > other.top;

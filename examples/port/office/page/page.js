@@ -4,8 +4,8 @@
 const empty = () => ({ ships: new Map(), rules: [], berths: [], sources: [], pack: { changes: [] }, clock: null });
 const board = { ...empty(), now: 0, at: null, chosen: null, alive: null, why: null };
 const live = empty(); // what is so now, also while another moment is shown
-const due = { parts: new Set(), frame: null, drawn: 0, slow: null, event: "" };
-const PAUSE_MS = 30; // between two draws, at least; the server sends what is new in no shorter steps
+const due = { parts: new Set(), frame: null, slow: null, event: "" };
+const panels = new Set(); // those below the ships that are in view
 
 const ask = (question, draft) => answered(question, draft, "Nobody answers. If the board was ended, start it again.");
 
@@ -25,11 +25,10 @@ function showProblem(text) {
 
 // --------------------------------------------------------------------------------------------------------- what is shown
 
-/** Says that parts of the page are to be drawn: soon, at a frame; panels that hold many ships, once a second. */
+/** Says that parts of the page are to be drawn: soon, at a frame; panels that hold many ships, each second if in view. */
 function changed(...parts) {
   parts.forEach((part) => due.parts.add(part));
-  const wait = due.drawn + PAUSE_MS - performance.now();
-  due.frame ??= wait > 0 ? setTimeout(() => requestAnimationFrame(show), wait) : requestAnimationFrame(show);
+  due.frame ??= requestAnimationFrame(show);
 }
 
 function show() {
@@ -43,9 +42,8 @@ function show() {
   }
   if (parts.has("map")) drawMap();
   if (parts.has("ship")) showShip();
-  if (parts.has("panels")) due.slow ??= setTimeout(showPanels, 1_000);
+  if (parts.has("panels")) due.slow ??= setTimeout(showPanels, panels.size ? 1_000 : 3_000);
   document.body.dataset.event = due.event; // the last event that can be seen
-  due.drawn = performance.now();
 }
 
 function showPanels() {
@@ -248,6 +246,11 @@ by("times").addEventListener("submit", (submitted) => submitted.preventDefault()
 // -------------------------------------------------------------------------------------------------------------- starting
 
 new ResizeObserver(measure).observe(by("map"));
+const looking = new IntersectionObserver((seen) => {
+  for (const { target, isIntersecting } of seen) panels[isIntersecting ? "add" : "delete"](target);
+  if (due.slow !== null && panels.size) showPanels();
+});
+document.querySelectorAll(".below").forEach((panel) => looking.observe(panel));
 
 async function start() {
   for (;;) {

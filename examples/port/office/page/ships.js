@@ -1,7 +1,7 @@
 "use strict";
 // The list of ships, by urgency. It has the first rows only, and of those writes anew only what has changed.
 
-const ROWS = matchMedia("(max-width: 40rem)").matches ? 20 : 30; // at first about a screen, and as many more each time that is asked for
+const ROWS = 20; // at first about a screen, and as many more each time that is asked for
 const URGENCY = { restricted: 0, unknown: 2, allowed: 3 };
 const listed = { most: ROWS, ships: [], passes: () => true, counts: {} };
 
