@@ -6,6 +6,7 @@ is wrong, a folder that is no history, no Spark.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +22,10 @@ from dsl.rule_packs import RulePack
 
 if TYPE_CHECKING:
     import argparse
+    from contextlib import AbstractContextManager
     from pathlib import Path
+
+    from pyspark.sql import SparkSession
 
     from dsl.comparison.comparing import Comparison
 
@@ -44,7 +48,7 @@ def run(chosen: argparse.Namespace) -> int:
                 raise InvalidArgument(message)
         packs = [_pack(path) for path in (chosen.old, chosen.new)]
         started = perf_counter()
-        found = _on_spark(packs, chosen, aside) if chosen.spark else _here(packs, chosen, aside)
+        found = _compared(packs, chosen, aside)
         seconds = perf_counter() - started
     except (CartesiusError, OSError, UnicodeError) as error:
         aside.print(f"compare: {error}", soft_wrap=True)
@@ -68,26 +72,32 @@ def _pack(path: Path) -> RulePack:
     return RulePack.from_text(path.read_text(encoding="utf-8"), str(path))
 
 
-def _here(packs: list[RulePack], chosen: Any, console: Console) -> Comparison:
-    with Progress(
-        TextColumn("judging"),
-        BarColumn(bar_width=40),
-        TextColumn("{task.completed:,} of {task.total:,} rows"),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-    ) as bar:
-        task = bar.add_task("judging", total=1)
-        return compare(
-            packs[0], packs[1], chosen.data, progress=lambda done, rows: bar.update(task, completed=done, total=rows)
-        )
+def _compared(packs: list[RulePack], chosen: Any, console: Console) -> Comparison:
+    with (
+        _spark() if chosen.spark else nullcontext() as spark,
+        Progress(
+            TextColumn("judging"),
+            BarColumn(bar_width=40),
+            TextColumn("{task.completed:,} of {task.total:,} rows"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        ) as bar,
+    ):
+        task, tenth = bar.add_task("judging", total=1), 0
+
+        def tell(done: int, rows: int) -> None:
+            nonlocal tenth
+            bar.update(task, completed=done, total=rows)
+            if bar.disable and rows and tenth < 10 * done // rows:  # into a file, a line for each tenth
+                tenth = 10 * done // rows
+                console.print(f"{done:,} of {rows:,} rows judged")
+
+        return compare(packs[0], packs[1], chosen.data, spark=spark, progress=tell)
 
 
-def _on_spark(packs: list[RulePack], chosen: Any, console: Console) -> Comparison:
+def _spark() -> AbstractContextManager[SparkSession]:
     from dsl.comparison.judging_on_spark import local_spark  # noqa: PLC0415 - with Spark, where it is wanted
 
-    def tell(done: int, rows: int) -> None:
-        console.print(f"{done:,} of {rows:,} rows judged")
-
-    with local_spark() as spark:
-        return compare(packs[0], packs[1], chosen.data, spark=spark, progress=tell)
+    return local_spark()

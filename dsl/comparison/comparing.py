@@ -140,7 +140,8 @@ def compare(
         data: The folder with the history (`dsl.histories.History`), which has the sources of both.
         spark: A Spark session, to judge there: on the same history it finds the same. Without, it is done in this
             process, in columns.
-        progress: Called with how many rows are done, and of how many: each pack takes all rows.
+        progress: Called with how many rows are done, and of how many: each pack takes all rows. On Spark from another
+            thread, and by the share of the tasks that are done.
 
     Raises:
         InvalidArgument: The packs judge different subjects, the folder is no history for both, or it has no rows.
@@ -193,4 +194,4 @@ def _judged(
         from dsl.comparison.judging_on_spark import Prepared, judged_on_spark  # noqa: PLC0415 - where it is wanted
 
     with TemporaryDirectory(prefix="compare-history-") as folder:
-        return judged_on_spark(spark, pack, Prepared(history, Path(folder)))
+        return judged_on_spark(spark, pack, Prepared(history, Path(folder)), progress)

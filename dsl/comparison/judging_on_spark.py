@@ -15,7 +15,9 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,7 +31,7 @@ from dsl.histories.field_columns import TIME
 from spark_bridge import correlate_frames
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from dsl.histories.history_folders import History
     from dsl.rule_packs import RulePack
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
 _ROWS: Final = 400_000
 """How many rows of the subject a bucket has; those of most other sources are in every bucket."""
 _LEAST: Final = 6
+_TASKS: Final = 32
+"""Into how many tasks Spark divides the buckets: each core takes the next as soon as it is free."""
+_LOOK_S: Final = 1.0
 _A_FILE: Final = 250_000
 
 
@@ -66,7 +71,8 @@ def local_spark() -> Iterator[SparkSession]:
             "spark.log.level": "ERROR",
             "spark.python.daemon.module": "spark_bridge.daemon",
             "spark.sql.session.timeZone": "UTC",
-            "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
+            "spark.sql.adaptive.coalescePartitions.enabled": "false",  # small files, long work
+            "spark.sql.shuffle.partitions": str(_TASKS),
             "spark.sql.warehouse.dir": f"{folder}/warehouse",
         }.items():
             builder = builder.config(name, value)
@@ -112,13 +118,16 @@ class Prepared:
         return {name: spark.read.parquet(str(self.folder / name)) for name in self.rows}
 
 
-def judged_on_spark(spark: SparkSession, pack: RulePack, prepared: Prepared) -> VerdictSpans:
+def judged_on_spark(
+    spark: SparkSession, pack: RulePack, prepared: Prepared, progress: Callable[[int], object]
+) -> VerdictSpans:
     """Judge a history on Spark.
 
     Args:
         spark: A session, whose workers read the folder of `prepared`.
         pack: The rules.
         prepared: What was observed.
+        progress: Called now and then, from another thread, with about how many rows are judged.
     """
     subject = next(iter(prepared.rows))
     results = correlate_frames(
@@ -131,10 +140,40 @@ def judged_on_spark(spark: SparkSession, pack: RulePack, prepared: Prepared) -> 
     wanted = results.select(f.unix_micros("end"), "change", "key", "status", "because.name", "because.missing")
     # Of one subject all is in one bucket, in order.
     spans = prepared.seen.without_verdicts()
-    for end, change, key, status, names, missing in wanted.collect():
+    with _following(spark, lambda share: progress(int(share * prepared.seen.rows))):
+        collected = wanted.collect()
+    for end, change, key, status, names, missing in collected:
         is_judged = change == "update"
         spans.add(key, end, said(status, zip(names, missing, strict=True)) if is_judged else NOTHING)
     return spans
+
+
+@contextmanager
+def _following(spark: SparkSession, tell: Callable[[float], object]) -> Iterator[None]:
+    """Tell which share of the tasks of what is run meanwhile is done, of the stage that judges: it is behind others."""
+    context, stop, group = spark.sparkContext, Event(), f"compare-{uuid4()}"
+    tracker = context.statusTracker()
+
+    def follow() -> None:
+        share = 0.0
+        while not stop.wait(_LOOK_S):
+            for job in map(tracker.getJobInfo, tracker.getJobIdsForGroup(group)):
+                if job is None or len(job.stageIds) < 2:  # it reads the files alone
+                    continue
+                stage = tracker.getStageInfo(max(job.stageIds))
+                if stage is not None and stage.numTasks:
+                    share = max(share, stage.numCompletedTasks / stage.numTasks)  # another job puts results in order
+                    tell(share)
+
+    thread = Thread(target=follow, name="progress", daemon=True)
+    context.setJobGroup(group, "judging a history")
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # that takes it back
 
 
 class _Files:

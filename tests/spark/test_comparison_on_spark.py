@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dsl import RulePack
-from dsl.comparison import compare
+from dsl.comparison import compare, judging_on_spark
 
 pytestmark = pytest.mark.spark
 RULES = """pack: port
@@ -24,16 +24,22 @@ berth depth - draught must be at least 1 m
 """
 
 
-def test_a_comparison_on_spark_is_that_in_process(spark, tmp_path):
+def test_a_comparison_on_spark_is_that_in_process_and_says_how_far_it_is(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(judging_on_spark, "_LOOK_S", 0.01)
+    told: list[tuple[int, int]] = []
     ships = [f"2020-06-30T{hour:02}:{mmsi:02}Z,{mmsi},{9 + (hour + mmsi) % 4},{'AB'[mmsi % 2]}"
              for hour in range(6) for mmsi in range(1, 9)]  # fmt: skip
     berths = ["2020-06-30T00:05Z,A,12", "2020-06-30T03:30Z,B,11.5", "2020-06-30T04:30Z,A,"]
     (tmp_path / "vessel.csv").write_text("\n".join(["time,mmsi,draught,berth", *ships, "noon,1,9,A"]) + "\n")
     (tmp_path / "berth.csv").write_text("\n".join(["time,id,depth", *berths]) + "\n")
     old, new = RulePack.from_text(RULES), RulePack.from_text(RULES.replace("1 m", "2 m"))
-    here, there = compare(old, new, tmp_path), compare(old, new, tmp_path, spark=spark)
+    here = compare(old, new, tmp_path)
+    there = compare(old, new, tmp_path, spark=spark, progress=lambda *far: told.append(far))
     assert here.differences.num_rows > 3
     assert there.differences.equals(here.differences)
     assert (there.statuses, there.rules, there.changed) == (here.statuses, here.rules, here.changed)
     assert (there.rows, there.start, there.end) == (here.rows, here.start, here.end)
     assert there.number_unread == here.number_unread == 1
+    rows = 2 * (here.rows + here.number_unread)
+    assert told == sorted(told)
+    assert {(rows // 2, rows), (rows, rows)} <= {*told}
