@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
-
     from dsl.comparison.comparing import Comparison
 
 SAME, CHANGED, REFUSED = 0, 1, 2
@@ -97,7 +95,7 @@ def _compared(packs: list[RulePack], chosen: Any, console: Console) -> Compariso
         return compare(packs[0], packs[1], chosen.data, spark=spark, progress=tell)
 
 
-def _spark() -> AbstractContextManager[SparkSession]:
+def _spark() -> AbstractContextManager[Any]:
     from dsl.comparison.judging_on_spark import local_spark  # noqa: PLC0415 - with Spark, where it is wanted
 
     return local_spark()
