@@ -42,6 +42,7 @@ _LEAST: Final = 6
 _TASKS: Final = 32
 """Into how many tasks Spark divides the buckets: each core takes the next as soon as it is free."""
 _LOOK_S: Final = 1.0
+_GROUP: Final = "spark.jobGroup.id"
 _A_FILE: Final = 250_000
 
 
@@ -165,15 +166,15 @@ def _following(spark: SparkSession, tell: Callable[[float], object]) -> Iterator
                     share = max(share, stage.numCompletedTasks / stage.numTasks)  # another job puts results in order
                     tell(share)
 
-    thread = Thread(target=follow, name="progress", daemon=True)
-    context.setJobGroup(group, "judging a history")
+    thread, before = Thread(target=follow, name="progress", daemon=True), context.getLocalProperty(_GROUP)
+    context.setLocalProperty(_GROUP, group)
     thread.start()
     try:
         yield
     finally:
         stop.set()
         thread.join()
-        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # that takes it back
+        context.setLocalProperty(_GROUP, before)  # type: ignore[arg-type]  # None takes it back
 
 
 class _Files:

@@ -61,6 +61,15 @@ def test_what_changes_is_printed_and_written_and_the_status_is_one(compared, tmp
     assert (tmp_path / "out" / "comparison.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_how_far_it_is_is_a_line_a_tenth_where_nobody_looks_at_a_terminal(compared):
+    _, _, aside = compared(OLD, NEW)
+    rows = 2 * (len(ROWS) - 1)  # by either pack
+    done = [int(line.removesuffix(f" of {rows} rows judged")) for line in aside.splitlines()]
+    assert done == sorted({*done})
+    assert done[-1] == rows
+    assert 1 < len(done) <= 10
+
+
 def test_nothing_changes_for_other_words_of_the_same_rules(compared):
     status, printed, _ = compared(OLD, f"# a remark\n{OLD}")
     assert status == SAME

@@ -515,6 +515,17 @@ def test_a_change_of_one_ship_touches_her_row_alone_among_two_thousand(opened, o
     assert page.evaluate(touched, ship(1_900, "SHIP 1900", since=at("12:00")))[:2] == [2, 19]  # and back
 
 
+@pytest.mark.parametrize("width", [1300, 390])
+def test_how_many_ships_there_are_is_seen_whole(opened, office, width):
+    office.board = board(ships=[ship(number, f"SHIP {number}") for number in range(2_000)])
+    page = opened(viewport={"width": width, "height": 800})
+    hidden = """(dl) => [...dl.querySelectorAll("dt, dd")].filter((one) => {
+      const { left, right, top, bottom } = one.getBoundingClientRect(), whole = dl.getBoundingClientRect();
+      return left < whole.left || right > whole.right || top < whole.top || bottom > whole.bottom;
+    }).map((one) => one.textContent)"""
+    assert page.locator("#counts").evaluate(hidden) == []
+
+
 def test_a_panel_out_of_view_follows_each_third_second_and_at_once_when_it_is_looked_at(opened, office):
     from playwright.sync_api import expect
 
