@@ -526,25 +526,36 @@ def test_how_many_ships_there_are_is_seen_whole(opened, office, width):
     assert page.locator("#counts").evaluate(hidden) == []
 
 
-def test_a_panel_out_of_view_follows_each_third_second_and_at_once_when_it_is_looked_at(opened, office):
+def test_panels_out_of_view_are_drawn_in_turn_and_at_once_when_they_are_looked_at(opened, office):
     from playwright.sync_api import expect
 
-    office.board = board(ships=[ship(number, f"SHIP {number:04}") for number in range(2_000)])
+    office.board = board(
+        ships=[ship(number, f"SHIP {number:04}") for number in range(2_000)],
+        rules=[{"name": "gusts", "text": "if gust > 14 m/s forbid", "ships": []}],
+    )
     page = opened(viewport={"width": 1300, "height": 500})
     late = """(event) => {
-      const waits = [];
+      window.waits = [];
       showPanels();
-      setTimeout = (_, wait) => waits.push(wait);  // nothing comes by itself any more
+      setTimeout = (then, wait) => waits.push([then, wait]);  // nothing comes by itself any more
+      due.slow = null;
       take("ship", event, "made-9");
       show();
-      return waits;
+      return waits.filter(([then]) => then === showNextPanels).map(([, wait]) => wait);
     }"""
+    turn = "(waits.splice(0).filter(([then]) => then === showNextPanels).forEach(([then]) => then()), waits.length)"
     forbidden = ship(1_900, "SHIP 1900", "restricted", failed=[GUST], since=at("14:05"))
-    assert 3_000 in page.evaluate(late, forbidden)
+    (wait,) = page.evaluate(late, forbidden)
+    assert 1_875 <= wait <= 3_125
     assert "SHIP 1900" not in page.locator("#rules").inner_text()
+    turns = [page.evaluate(turn) for _ in range(3)]
+    assert "SHIP 1900" in page.locator("#rules").inner_text()
+    assert turns == [1, 1, 0]  # one of the three each time, and then there is nothing to wait for
+    page.evaluate(late, ship(1_901, "SHIP 1901", "restricted", failed=[GUST], since=at("14:05")))
     page.locator("#rules-heading").scroll_into_view_if_needed()
-    expect(page.locator("#rules")).to_contain_text("SHIP 1900")
-    assert 1_000 in page.evaluate(late, ship(1_901, "SHIP 1901", "restricted", failed=[GUST], since=at("14:05")))
+    expect(page.locator("#rules")).to_contain_text("SHIP 1901")
+    (wait,) = page.evaluate(late, ship(1_902, "SHIP 1902", "restricted", failed=[GUST], since=at("14:05")))
+    assert 750 <= wait <= 1_250
 
 
 @pytest.mark.parametrize("seed", range(3))

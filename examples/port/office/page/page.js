@@ -5,7 +5,8 @@ const empty = () => ({ ships: new Map(), rules: [], berths: [], sources: [], pac
 const board = { ...empty(), now: 0, at: null, chosen: null, alive: null, why: null };
 const live = empty(); // what is so now, also while another moment is shown
 const due = { parts: new Set(), frame: null, slow: null, event: "" };
-const panels = new Set(); // those below the ships that are in view
+const panels = [["rules", showRules], ["berths", showBerths], ["packs", showPacks], ["sources", showSources]]
+  .map(([id, draw]) => ({ section: by(id).closest(".below"), draw, inView: false, isOld: false })); // those below the ships
 
 const ask = (question, draft) => answered(question, draft, "Nobody answers. If the board was ended, start it again.");
 
@@ -25,7 +26,7 @@ function showProblem(text) {
 
 // --------------------------------------------------------------------------------------------------------- what is shown
 
-/** Says that parts of the page are to be drawn: soon, at a frame; panels that hold many ships, each second if in view. */
+/** Says that parts of the page are to be drawn: soon, at a frame; the panels, which hold many ships, when it is their turn. */
 function changed(...parts) {
   parts.forEach((part) => due.parts.add(part));
   due.frame ??= requestAnimationFrame(show);
@@ -42,17 +43,34 @@ function show() {
   }
   if (parts.has("map")) drawMap();
   if (parts.has("ship")) showShip();
-  if (parts.has("panels")) due.slow ??= setTimeout(showPanels, panels.size ? 1_000 : 3_000);
+  if (parts.has("panels")) {
+    for (const panel of panels) panel.isOld = true;
+    awaitPanels();
+  }
   document.body.dataset.event = due.event; // the last event that can be seen
 }
 
-function showPanels() {
-  clearTimeout(due.slow);
+/** Has old panels drawn after a while, longer where nobody looks; not all pages of a machine at one moment. */
+function awaitPanels() {
+  due.slow ??= setTimeout(showNextPanels, (panels.some(({ inView }) => inView) ? 1_000 : 2_500) * (0.75 + Math.random() / 2));
+}
+
+/** Draws the panels in view, what warns of old readings, and of the others the one that has waited longest: each costs a frame. */
+function showNextPanels() {
   due.slow = null;
-  showRules();
-  showBerths();
-  showSources();
-  showPacks();
+  const old = panels.filter(({ isOld }) => isOld);
+  const seen = old.filter(({ inView, draw }) => inView || draw === showSources);
+  const next = old.filter((panel) => !seen.includes(panel)).slice(0, 1);
+  showPanels([...seen, ...next]);
+  for (const panel of next) panels.push(...panels.splice(panels.indexOf(panel), 1));
+  if (panels.some(({ isOld }) => isOld)) awaitPanels();
+}
+
+function showPanels(wanted = panels) {
+  for (const panel of wanted) {
+    panel.draw();
+    panel.isOld = false;
+  }
 }
 
 function showAll() {
@@ -247,10 +265,10 @@ by("times").addEventListener("submit", (submitted) => submitted.preventDefault()
 
 new ResizeObserver(measure).observe(by("map"));
 const looking = new IntersectionObserver((seen) => {
-  for (const { target, isIntersecting } of seen) panels[isIntersecting ? "add" : "delete"](target);
-  if (due.slow !== null && panels.size) showPanels();
+  for (const { target, isIntersecting } of seen) panels.find(({ section }) => section === target).inView = isIntersecting;
+  showPanels(panels.filter(({ inView, isOld }) => inView && isOld));
 });
-document.querySelectorAll(".below").forEach((panel) => looking.observe(panel));
+for (const { section } of panels) looking.observe(section);
 
 async function start() {
   for (;;) {
