@@ -1,9 +1,8 @@
-"""What tests in a real browser share: Debian's Chromium, a server in a thread, and what any page owes its reader."""
+"""What tests in a real browser share, beside the browser: a server in a thread, and what any page owes its reader."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from starlette.applications import Starlette
-
-CHROMIUM = Path("/usr/bin/chromium")
-NO_BROWSER = f"there is no browser at {CHROMIUM}; Debian's package is chromium"
 
 
 @contextmanager

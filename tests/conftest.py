@@ -15,8 +15,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.browsers import CHROMIUM, NO_BROWSER
-
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("CARTESIUS_STRICT", "1")  # a generated function that fails where the clauses do not, raises
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
+CHROMIUM = Path("/usr/bin/chromium")
 SHARING = {"spark": ("tests/spark/", "tests/unit/examples/test_port_on_spark.py"), "mypy": ("tests/typing/",)}
 """The tests that share what takes one process at a time, by the beginning of their files' names."""
 DIVIDED = ("tests/laws/", "tests/oracle/")
@@ -164,7 +163,7 @@ def _frozen() -> None:
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, started once a module: while it runs, no other event loop can. It knows one name more."""
     if not CHROMIUM.exists():
-        pytest.skip(NO_BROWSER)
+        pytest.skip(f"there is no browser at {CHROMIUM}; Debian's package is chromium")
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=30_000)  # a machine that has other work, too

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -46,6 +47,42 @@ def test_every_requirement_of_another_environment_is_locked(wanted):
     lines = [line for line in wanted.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     locked = {name.lower().replace("_", "-") for name in PIN.findall(wanted.with_suffix(".lock").read_text("utf-8"))}
     assert {name_of(line) for line in lines} <= locked
+
+
+ELSEWHERE = ["tests/spark", "tests/unit/spark_bridge", "tests/unit/examples/test_port_on_spark.py", "tests/clusters"]
+ELSEWHERE += ["tests/brokers/test_kafka.py", "tests/brokers/test_delta.py"]
+"""What `make` runs in the other environments."""
+COLLECTING = """
+import importlib.metadata, sys
+
+import pytest
+
+locked, wanted = {*sys.argv[1].split(",")}, sys.argv[2:]
+missing = {
+    module for module, names in importlib.metadata.packages_distributions().items()
+    if not any(name.lower().replace("_", "-") in locked for name in names)
+}
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in missing:
+            raise ModuleNotFoundError(f"no other environment has {name}", name=name)
+
+sys.meta_path.insert(0, Missing())
+plugins = ["-p", "xdist.plugin", "-p", "_hypothesis_pytestplugin"]
+sys.exit(pytest.main(["--collect-only", "-q", "--no-header", *plugins, *wanted]))
+"""
+
+
+def test_what_is_tested_in_other_environments_imports_what_they_have():
+    locks = [each.with_suffix(".lock") for each in OTHERS if each.stem != "locking"]
+    packages = [{name.lower().replace("_", "-") for name in PIN.findall(lock.read_text("utf-8"))} for lock in locks]
+    locked = set.union(*packages)  # each has the dependencies of other versions: pandas 3 goes without pytz
+    command = [sys.executable, "-c", COLLECTING, ",".join(locked), *ELSEWHERE]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+    assert "test_a_record_of_a_topic_of_rules" in run.stdout
 
 
 def test_nothing_is_installed_without_a_hash():

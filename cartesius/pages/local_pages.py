@@ -58,7 +58,7 @@ STREAMS: Final = 64
 """How many streams of a page may be open at a time."""
 CONNECTIONS: Final = 256
 """How many connections a server has at a time; whoever comes beyond is told to come again."""
-STEP_S: Final = 0.07
+STEP_S: Final = 0.08
 """In what steps a reader is sent what is new, so that it is woken once for all that came meanwhile."""
 STUCK_S: Final = 30.0
 """For how many seconds the reader of a stream may take nothing."""

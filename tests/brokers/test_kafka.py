@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
+from dsl import RulePack
+from tests.brokers.rules_job import DEEP, DEEPER
 from tests.brokers.servers import ROOT, kafka_broker, kafka_connector
 from tests.faults.comparing import disturbed, undisturbed
 
@@ -64,6 +67,27 @@ def test_the_port_through_kafka_gives_the_verdicts_of_this_process(servers, conn
     assert there == here
     assert ".verdicts" in said
     assert "micro-batch 0: " in said
+
+
+def test_a_record_of_a_topic_of_rules_changes_those_of_a_query(servers, connector, tmp_path):
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
+    jars = jars_of(connector).partition("=")[2]
+    command = [sys.executable, "-m", "tests.brokers.rules_job", servers, str(tmp_path / "checkpoint"), jars]
+    at = {"at": "2026-03-01T12:00:00Z"}
+
+    def told(rules, ships):
+        sent = {"rules": [{**at, **each} for each in rules], "ships": [{**at, **each} for each in ships]}
+        done = subprocess.run(
+            [*command, json.dumps(sent)], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    old, new = RulePack.from_text(DEEP).version, RulePack.from_text(DEEPER).version
+    ships = [{"mmsi": mmsi, "draught": draught} for mmsi, draught in enumerate([8.0, 10.0, 12.0, 9.5])]
+    wrong = [{"text": "not rules", "who": "mallory"}]  # a dead letter
+    assert told(wrong, ships[:3]) == [[mmsi, "allowed", old] for mmsi in range(3)]
+    assert told([{"text": DEEPER, "who": "eva"}], ships[3:]) == [[mmsi, "restricted", new] for mmsi in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("target", ["driver", "executor"])

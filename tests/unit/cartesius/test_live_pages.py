@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import socket
 import threading
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 from starlette.testclient import TestClient
 
@@ -149,6 +151,26 @@ def test_a_stream_may_be_shown_nowhere_else_and_is_kept_by_nobody():
         assert "unsafe" not in head["content-security-policy"]
 
 
+def test_each_reader_has_its_own_turn_in_a_step(monkeypatch: pytest.MonkeyPatch):
+    """After what it was sent, a reader waits to the next moment that is its own, whenever that was."""
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        assert 0 < seconds <= 1.0
+        waited.append(round((anyio.current_time() + seconds) % 1.0, 2) % 1.0)
+        await anyio.lowlevel.checkpoint()
+
+    monkeypatch.setattr(local_pages, "STEP_S", 1.0)
+    monkeypatch.setattr(anyio, "sleep", sleep)
+    numbers = Numbers(at_once=1)
+    with served(numbers) as port, reader(port) as first, reader(port) as second, reader(port) as third:
+        numbers.tell(10)
+        for each in (first, second, third):
+            assert ids(each, 10) == list(range(1, 11))
+    turns = sorted(turn for turn, _ in Counter(waited).most_common(3))  # one may be off where the machine stood still
+    assert turns == [0.0, 0.24, 0.62]
+
+
 def test_no_more_streams_are_open_than_are_allowed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(local_pages, "STREAMS", 2)
     numbers = Numbers()
@@ -166,6 +188,7 @@ def test_no_more_streams_are_open_than_are_allowed(monkeypatch: pytest.MonkeyPat
 def test_who_takes_nothing_is_sent_no_more_and_is_cut_off(monkeypatch: pytest.MonkeyPatch):
     """A megabyte a number: what is on its way is what the machine's buffers hold and one answer, not all hundred."""
     monkeypatch.setattr(local_pages, "STUCK_S", 0.5)
+    monkeypatch.setattr(local_pages, "STEP_S", 0.001)
     numbers = Numbers(size=1_000_000, at_once=1)
     with served(numbers) as port, reader(port, buffer=4096) as stuck, reader(port) as other:
         numbers.tell(1)
