@@ -187,7 +187,7 @@ function drawBox(pen, box) {
   for (const mark of chart.marks.values()) if (meet(box, mark)) drawn[statusOf(mark.ship)].push(mark);
   const all = Object.values(drawn).flatMap((marks) => marks.sort((a, b) => a.ship.mmsi - b.ship.mmsi)); // in one order, whoever came first
   for (const { ship, at } of all) drawShip(pen, ship, at, statusOf(ship), colours);
-  for (const { said, at, isChosen } of all) {
+  for (const { said, at, isChosen } of all.sort((a, b) => a.isChosen - b.isChosen)) { // the name of the chosen one is read whole
     if (isChosen) {
       pen.strokeStyle = colours.focus;
       pen.lineWidth = 3;
