@@ -108,6 +108,8 @@ def board(
         day = read_day(data)
         rules = rule_pack("port", day.berths, day.gauges, day.stations)
         if ":" not in where:
+            if file is not None and not Path(where).exists():
+                opened(file, rules)  # what is wrong with them leaves no empty store behind
             Path(where).parent.mkdir(parents=True, exist_ok=True)
         store = Store(where)
         stop = Event()

@@ -242,6 +242,18 @@ def test_the_command_says_what_it_cannot_use(tmp_path):
     assert refused.exit_code == 2
     assert "board: store: expected a database" in refused.output
     assert CliRunner().invoke(main, ["board", "--feed", "kafka"]).exit_code == 2
+    (tmp_path / "wrong.rules").write_text("pack: port\nmust\n")
+    command = [
+        "board",
+        "--no-browser",
+        "--store",
+        str(tmp_path / "new/office.db"),
+        "--rules",
+        str(tmp_path / "wrong.rules"),
+    ]
+    refused = CliRunner().invoke(main, command)
+    assert (refused.exit_code, "wrong.rules" in refused.output) == (2, True)
+    assert not (tmp_path / "new").exists()
 
 
 def test_in_a_browser_the_page_shows_what_the_server_says_and_hostile_names_do_nothing(browser: Browser, day_and_rules):
