@@ -118,6 +118,7 @@ def test_in_the_browser_the_draft_s_changes_are_shown_and_grow_old(browser, path
         page.get_by_role("button", name="Compare with the saved file").click()
         expect(page.locator("#problem")).to_contain_text("The whole text is changed: apply it")
         page.get_by_role("button", name="Apply", exact=True).click()
+        expect(page.locator("main")).to_contain_text("draught must be at most 15 m")  # it is applied
         page.get_by_role("button", name="Compare with the saved file").click()
         expect(panel).to_contain_text("Restricted for 0.0 vessel-hours before, 6.5 after (+6.5)")
         expect(page.locator("#backtest-heading")).to_be_focused()
