@@ -5,7 +5,7 @@ commits changes at an even rate. The feed notes when each was committed, a page 
 and when it had first drawn it: her row in the list, her mark on the map, the counts; the clocks are those of one
 machine. Printed are the share of (change, page) pairs that were drawn at most so long after the commit, the same of
 what was read, and the largest memory of the server. A change that a later one of the same ship overtakes before it is
-sent counts as seen when that is. The panels below the ships are drawn once a second, and are not measured.
+sent counts as seen when that is. The panels below the ships are drawn in turn, and are not measured.
 
 Chromium is told that each page is in front, as on ten officers' screens.
 

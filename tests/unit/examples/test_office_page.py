@@ -278,6 +278,21 @@ PIXEL = """(mmsi) => {
 }"""
 
 
+@pytest.mark.parametrize("chosen", [1, 2])
+def test_the_name_of_the_chosen_ship_lies_on_top_of_others_on_the_map(opened, office, chosen):
+    office.board = board(ships=[ship(number, f"SHIP {number}", "restricted", failed=[GUST]) for number in (1, 2)])
+    page = opened()
+    names = """(chosen) => {
+      const names = [];
+      board.chosen = chosen;
+      CanvasRenderingContext2D.prototype.fillText = (text) => names.push(text);
+      redraw();
+      drawMap();
+      return names;
+    }"""
+    assert page.evaluate(names, chosen)[-2:] == [f"SHIP {3 - chosen}", f"SHIP {chosen}"]
+
+
 def test_the_map_has_a_mark_for_each_verdict_and_a_ship_is_chosen_on_it_by_mouse_and_by_keyboard(opened):
     from playwright.sync_api import expect
 
