@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 Json: TypeAlias = "dict[str, Any]"
 
 HOSTS: Final = ["127.0.0.1", "localhost"]
+_ANYWHERE: Final = ("0.0.0.0", "::")
 LARGEST: Final = 4_000_000
 """Bytes that a request may have."""
 STREAMS: Final = 64
@@ -267,9 +268,9 @@ def listening(port: int, host: str = HOSTS[0]) -> socket.socket:
 
     Args:
         port: The port.
-        host: The name or address of this machine at which it listens.
+        host: The name or address of this machine at which it listens; an IPv6 address without brackets.
     """
-    return socket.create_server((host, port))
+    return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
 
 
 def names_of(host: str) -> list[str]:
@@ -281,14 +282,19 @@ def names_of(host: str) -> list[str]:
     if host in HOSTS:
         return HOSTS
     name = socket.gethostname()
-    known = {each[4][0] for each in socket.getaddrinfo(name, None)} if host == "0.0.0.0" else {host}
-    return [*HOSTS, *sorted({name, socket.getfqdn(), *map(str, known)} - {*HOSTS})]
+    known = {each[4][0] for each in socket.getaddrinfo(name, None)} if host in _ANYWHERE else {host}
+    return [*HOSTS, *sorted({name, socket.getfqdn(), *(_bracketed(str(one)) for one in known)} - {*HOSTS})]
+
+
+def _bracketed(host: str) -> str:
+    """Return a host as it stands in an address."""
+    return f"[{host}]" if ":" in host else host
 
 
 def address_of(server: socket.socket, secret: str) -> str:
     """Return the address of the page that is served there."""
     host, port = server.getsockname()[:2]
-    name = socket.gethostname() if host == "0.0.0.0" else host
+    name = socket.gethostname() if host in _ANYWHERE else _bracketed(host)
     return f"http://{name}:{port}/#{secret}"
 
 

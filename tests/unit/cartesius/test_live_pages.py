@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import socket
 import threading
@@ -58,9 +59,9 @@ class Numbers:
 
 
 @contextmanager
-def served(numbers: Numbers, hosts: list[str] = local_pages.HOSTS) -> Iterator[int]:
+def served(numbers: Numbers, hosts: list[str] = local_pages.HOSTS, host: str = local_pages.HOSTS[0]) -> Iterator[int]:
     running = server(Page(Path(), "the test", {}, live=numbers), SECRET, hosts)
-    with listening(0) as sockets:
+    with listening(0, host) as sockets:
         thread = threading.Thread(target=running.run, kwargs={"sockets": [sockets]})
         thread.start()
         try:
@@ -213,6 +214,18 @@ def test_it_listens_to_this_machine_alone_unless_it_is_told(monkeypatch: pytest.
     assert names_of("127.0.0.1") == ["127.0.0.1", "localhost"]
     assert names_of("0.0.0.0") == ["127.0.0.1", "localhost", "10.1.2.3", "office-7", "office-7.port.example"]
     assert "10.9.9.9" in names_of("10.9.9.9")
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
+def test_an_address_of_ipv6_is_listened_at_and_answered():
+    with listening(0, "::1") as sockets:
+        assert local_pages.address_of(sockets, SECRET).startswith("http://[::1]:")
+    assert names_of("fe80::1")[2:] == sorted({"[fe80::1]", socket.gethostname(), socket.getfqdn()} - {"localhost"})
+    with served(Numbers(), names_of("::1"), "::1") as port:
+        connection = http.client.HTTPConnection("::1", port, timeout=30)
+        connection.request("POST", "/api/nothing", "{}", {**TOKEN, "Host": f"[::1]:{port}"})
+        assert connection.getresponse().status == 404
+        connection.close()
 
 
 def test_where_it_is_told_to_listen_only_its_own_names_and_the_token_are_answered():
