@@ -5,7 +5,8 @@ says is shown but its status, and of an address nothing but its host, as the res
 
 Invariant: once a target has said yes, nothing that happens later makes `send` raise.
 
-Source: RFC 9110 (status codes), RFC 5321 (mail), RFC 5322 (its message ids), RFC 3834 (mail that nobody typed).
+Source: RFC 9110 (status codes), RFC 5321 (mail), RFC 5322 (its message ids), RFC 3834 (mail that nobody typed),
+RFC 8314 (mail that is encrypted from the start).
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ PATIENCE_S: Final = 10.0
 _OK, _FOUND, _WRONG, _BROKEN = 200, 300, 400, 500
 _COME_BACK: Final = (401, 403, 404, 407, 408, 425, 429)
 """What is wrong with the address or the moment, and not with the message."""
+_SMTPS: Final = 465
+"""The port of mail servers at which all is encrypted from the first byte on."""
 _TAIL: Final = 100_000
 """Bytes within which the last line of a file begins: a message is far shorter."""
 
@@ -182,7 +185,9 @@ class Webhook:
 
 @attrs.frozen
 class Email:
-    """Sends a message as plain text; its id stands in ``Message-ID``. Encrypted (STARTTLS) unless `is_plain`.
+    """Sends a message as plain text; its id stands in ``Message-ID``. Encrypted unless `is_plain`.
+
+    At port 465 it is encrypted from the start, elsewhere by STARTTLS.
 
     Args:
         to: To whom.
@@ -209,14 +214,13 @@ class Email:
 
     def send(self, message: Message) -> None:
         """Give it to the server."""
-        domain = self.sender.rpartition("@")[2]
         try:
-            server = smtplib.SMTP(self.host, self.port, domain, PATIENCE_S)
+            server = self._connected()
         except (OSError, smtplib.SMTPException) as error:
             problem = f"{self.where}: {_named(error)}"
             raise NotDelivered(problem) from None
         try:
-            if not self.is_plain:
+            if not self.is_plain and self.port != _SMTPS:
                 server.starttls(context=ssl.create_default_context())
             if self.user is not None and self.password is not None:
                 server.login(self.user, self.password)
@@ -234,6 +238,13 @@ class Email:
             with suppress(OSError, smtplib.SMTPException):  # it has said yes or no; how it takes leave is all the same
                 server.quit()
             server.close()
+
+    def _connected(self) -> smtplib.SMTP:
+        domain = self.sender.rpartition("@")[2]
+        if self.is_plain or self.port != _SMTPS:
+            return smtplib.SMTP(self.host, self.port, domain, PATIENCE_S)
+        context = ssl.create_default_context()
+        return smtplib.SMTP_SSL(self.host, self.port, domain, timeout=PATIENCE_S, context=context)
 
     def mail(self, message: Message) -> EmailMessage:
         """Return a message as mail. It has no HTML, and `EmailMessage` lets no header have a second line."""

@@ -8,13 +8,16 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable
 
 
 class Hook:
-    """A web hook that notes what it gets, as (headers, body), and answers what `answers` gives."""
+    """A web hook that notes what it gets, as (headers, body), and answers what `answers` gives; maybe by TLS."""
 
-    def __init__(self, answers: Callable[[dict[str, str]], int] = lambda _: 204) -> None:
+    def __init__(
+        self, answers: Callable[[dict[str, str]], int] = lambda _: 204, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.got: list[tuple[dict[str, str], bytes]] = []
         hook = self
 
@@ -33,12 +36,20 @@ class Hook:
                 """Say nothing."""
 
         self.elsewhere = ""
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+        class Server(ThreadingHTTPServer):
+            def handle_error(self, *arguments: Any) -> None:
+                """Say nothing of clients that trust no certificate of its."""
+
+        self._scheme = "http" if tls is None else "https"
+        self._server = Server(("127.0.0.1", 0), Handler)
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/alerts"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_address[1]}/alerts"
 
     def __enter__(self) -> Hook:
         return self
@@ -49,10 +60,20 @@ class Hook:
 
 
 class Mail:
-    """A mail server that speaks as much of RFC 5321 as a client needs, notes each mail, and answers it as told."""
+    """A mail server that speaks as much of RFC 5321 as a client needs, notes each mail, and answers it as told.
 
-    def __init__(self, answers: Callable[[str], str] = lambda _: "250 kept") -> None:
+    With a ``tls``, it is encrypted from the start, or, `is_asked`, once a client says STARTTLS. `said`: what else came.
+    """
+
+    def __init__(
+        self,
+        answers: Callable[[str], str] = lambda _: "250 kept",
+        tls: ssl.SSLContext | None = None,
+        *,
+        is_asked: bool = False,
+    ) -> None:
         self.got: list[str] = []
+        self.said: list[bytes] = []
         mail = self
 
         class Handler(socketserver.StreamRequestHandler):
@@ -65,8 +86,22 @@ class Mail:
                         lines = iter(self.rfile.readline, b".\r\n")
                         mail.got.append(b"".join(lines).decode())
                         self.say(answers(mail.got[-1]))
+                        continue
+                    mail.said.append(line.strip())
+                    if verb == b"EHLO":
+                        self.say("250-test\r\n" + "250-STARTTLS\r\n" * is_asked + "250 AUTH PLAIN")
+                    elif verb == b"STARTTLS" and tls is not None:
+                        self.say("220 begin")
+                        self.connection = tls.wrap_socket(self.connection, server_side=True)
+                        self.rfile, self.wfile = self.connection.makefile("rb"), self.connection.makefile("wb", 0)
+                    elif verb == b"AUTH":
+                        self.say("235 ok")
                     else:
                         self.say("221 bye" if verb == b"QUIT" else "250 ok")
+
+            def finish(self) -> None:
+                super().finish()
+                self.connection.close()  # the one within TLS
 
             def say(self, text: str) -> None:
                 self.wfile.write(f"{text}\r\n".encode())
@@ -79,6 +114,8 @@ class Mail:
                 """Say nothing of clients that were killed."""
 
         self._server = Server(("127.0.0.1", 0), Handler)
+        if tls is not None and not is_asked:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
     @property

@@ -5,7 +5,9 @@ from __future__ import annotations
 import email
 import json
 import os
+import shutil
 import signal
+import ssl
 import subprocess
 import sys
 from contextlib import closing
@@ -15,7 +17,18 @@ from pathlib import Path
 
 import pytest
 
-from dsl.alerts import Delivery, Email, JsonLines, Message, NotDelivered, Occasion, Outbox, Subscriptions, Webhook
+from dsl.alerts import (
+    Delivery,
+    Email,
+    JsonLines,
+    Message,
+    NotDelivered,
+    Occasion,
+    Outbox,
+    Subscriptions,
+    Webhook,
+    targets,
+)
 from dsl.alerts.alert_delivery import delivering
 from dsl.alerts.outbox import OutboxInUse
 from dsl.alerts.targets import address_of
@@ -128,6 +141,74 @@ def test_no_mail_is_sent_without_encryption_unless_that_was_said() -> None:
         Email("duty@port.example", "harbour@port.example", "127.0.0.1", server.port).send(message())
 
     assert server.got == []
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of 127.0.0.1, with its key in the file beside."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    folder = tmp_path_factory.mktemp("tls")
+    named = ["-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
+    made = [
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-keyout",
+        "key",
+        "-out",
+        "certificate",
+    ]
+    subprocess.run([openssl, "req", "-x509", *named, *made], cwd=folder, check=True, capture_output=True)
+    return folder / "certificate"
+
+
+@pytest.fixture
+def tls(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, certificate.with_name("key"))
+    return context
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_mail_and_password_go_encrypted_to_a_server_that_is_who_it_should_be(
+    is_asked: bool, is_trusted: bool, certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with Mail(tls=tls, is_asked=is_asked) as server:
+        if not is_asked:
+            monkeypatch.setattr(targets, "_SMTPS", server.port)
+        target = Email("a@port.example", "b@port.example", "127.0.0.1", server.port, user="duty", password="s3cret")
+        if is_trusted:
+            target.send(message())
+        else:
+            with pytest.raises(NotDelivered, match="SSLCertVerificationError"):
+                target.send(message())
+
+    assert len(server.got) == is_trusted
+    assert any(said.startswith(b"AUTH") for said in server.said) == is_trusted
+    assert any(said == b"STARTTLS" for said in server.said) == is_asked
+
+
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_a_token_goes_encrypted_to_a_web_hook_that_is_who_it_should_be(
+    is_trusted: bool, certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with Hook(tls=tls) as hook:
+        if is_trusted:
+            hook_at(hook.url, "s3cret").send(message())
+        else:
+            with pytest.raises(NotDelivered, match="SSLCertVerificationError"):
+                hook_at(hook.url, "s3cret").send(message())
+
+    assert len(hook.got) == is_trusted
 
 
 def test_a_name_from_outside_is_neither_a_header_nor_markup_nor_longer_than_200() -> None:
