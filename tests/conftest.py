@@ -120,15 +120,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
-    if _parts > 1:
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: (_shared_by(item.nodeid) is None, _place(item)))
+    if _parts > 1:  # of a list that all processes have
         others = [item for item in items if not getattr(getattr(item, "obj", None), "is_hypothesis_test", False)]
         left = {*others} - {*others[_part - 1 :: _parts]}
         config.hook.pytest_deselected(items=[*left])
         kept = [item for item in items if item not in left]
         first = len(kept) * (_part - 1) // _parts
         items[:] = kept[first:] + kept[:first]
-    if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: (_shared_by(item.nodeid) is None, _place(item)))
 
 
 def pytest_runtest_setup() -> None:
