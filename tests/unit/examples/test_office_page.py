@@ -279,8 +279,11 @@ PIXEL = """(mmsi) => {
 
 
 @pytest.mark.parametrize("chosen", [1, 2])
-def test_the_name_of_the_chosen_ship_lies_on_top_of_others_on_the_map(opened, office, chosen):
-    office.board = board(ships=[ship(number, f"SHIP {number}", "restricted", failed=[GUST]) for number in (1, 2)])
+def test_names_on_the_map_lie_over_no_other_and_the_chosen_ship_s_stands(opened, office, chosen):
+    there = [(1, -74.05), (2, -74.05), (3, -74.0)]
+    office.board = board(
+        ships=[ship(number, f"SHIP {number}", "restricted", failed=[GUST], lon=lon, lat=40.6) for number, lon in there]
+    )
     page = opened()
     names = """(chosen) => {
       const names = [];
@@ -288,9 +291,18 @@ def test_the_name_of_the_chosen_ship_lies_on_top_of_others_on_the_map(opened, of
       CanvasRenderingContext2D.prototype.fillText = (text) => names.push(text);
       redraw();
       drawMap();
-      return names;
+      return names.sort();
     }"""
-    assert page.evaluate(names, chosen)[-2:] == [f"SHIP {3 - chosen}", f"SHIP {chosen}"]
+    assert page.evaluate(names, chosen) == [f"SHIP {chosen}", "SHIP 3"]
+    gone = """([chosen, other]) => {
+      const names = [];
+      CanvasRenderingContext2D.prototype.fillText = (text) => names.push(text);
+      if (chosen === board.chosen) board.chosen = null;
+      take("gone", { mmsi: chosen }, "made-9");
+      drawMap();
+      return [...names].includes(`SHIP ${other}`);
+    }"""
+    assert page.evaluate(gone, [chosen, 3 - chosen]), "the name that was covered comes with what it was covered by gone"
 
 
 def test_the_map_has_a_mark_for_each_verdict_and_a_ship_is_chosen_on_it_by_mouse_and_by_keyboard(opened):

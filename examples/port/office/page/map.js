@@ -124,6 +124,7 @@ function drawMap() {
     for (const [mmsi, { ship }] of marks) marks.set(mmsi, markOf(pen, ship));
     boxes.splice(0, boxes.length, { left: 0, top: 0, right: chart.width, bottom: chart.height });
   }
+  boxes.push(...placeNames());
   chart.all = false;
   chart.moved.clear();
   for (const box of boxes) {
@@ -166,8 +167,23 @@ function markOf(pen, ship) {
   const reach = isChosen ? 15 : 8; // of her mark, or of the ring around it
   const [east, south] = wayOf(ship);
   const box = { left: at.x + Math.min(-reach, east - 3), right: at.x + Math.max(reach, east + 3), top: at.y + Math.min(-reach, south - 3), bottom: at.y + Math.max(reach, south + 3) };
-  const name = said ? { left: x - 3, right: x + pen.measureText(said.text).width + 4, top: y - 17, bottom: y + 8 } : box;
-  return { ship, at, said, isChosen, ...around(box, name) };
+  const name = said ? { left: x, right: x + pen.measureText(said.text).width, top: y - 11, bottom: y + 3 } : box;
+  const edge = { left: name.left - 3, right: name.right + 4, top: name.top - 6, bottom: name.bottom + 5 };
+  return { ship, at, said, isChosen, name, isCovered: null, ...around(box, said ? edge : box) };
+}
+
+/** Has names stand where they lie over no other, the chosen one's first; returns the marks that stay, but for their names. */
+function placeNames() {
+  const named = [...chart.marks.values()].filter(({ said }) => said);
+  const standing = [];
+  const others = [];
+  for (const mark of named.sort((a, b) => b.isChosen - a.isChosen || a.ship.mmsi - b.ship.mmsi)) {
+    const isCovered = standing.some((name) => meet(name, mark.name));
+    if (!isCovered) standing.push(mark.name);
+    if (mark.isCovered === !isCovered) others.push(mark);
+    mark.isCovered = isCovered;
+  }
+  return others;
 }
 
 /** Draws what is in a box of the map; outside nothing is touched. */
@@ -187,7 +203,7 @@ function drawBox(pen, box) {
   for (const mark of chart.marks.values()) if (meet(box, mark)) drawn[statusOf(mark.ship)].push(mark);
   const all = Object.values(drawn).flatMap((marks) => marks.sort((a, b) => a.ship.mmsi - b.ship.mmsi)); // in one order, whoever came first
   for (const { ship, at } of all) drawShip(pen, ship, at, statusOf(ship), colours);
-  for (const { said, at, isChosen } of all.sort((a, b) => a.isChosen - b.isChosen)) { // the name of the chosen one is read whole
+  for (const { said, at, isChosen, isCovered } of all) {
     if (isChosen) {
       pen.strokeStyle = colours.focus;
       pen.lineWidth = 3;
@@ -195,7 +211,7 @@ function drawBox(pen, box) {
       pen.arc(at.x, at.y, 12, 0, 2 * Math.PI);
       pen.stroke();
     }
-    if (said) label(pen, said.text, said.x, said.y, colours.ink, colours);
+    if (said && !isCovered) label(pen, said.text, said.x, said.y, colours.ink, colours);
   }
 }
 
