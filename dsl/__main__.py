@@ -57,6 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 0:
+        raise ValueError
+    return count
+
+
 def _edit(path: Path, data: Path | None, port: int, browse: bool) -> int:
     try:
         with needing("python -m dsl edit", "cartesius-joins[edit]"):
@@ -162,7 +169,9 @@ def _add_compare_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--out", type=Path, metavar="FOLDER", help="write a Parquet file and a picture there")
     command.add_argument("--spark", action="store_true", help="judge on a local Spark, which finds the same")
-    command.add_argument("--rows", type=int, default=20, metavar="N", help="how many differences to print; default: 20")
+    command.add_argument(
+        "--rows", type=_count, default=20, metavar="N", help="how many differences to print; default: 20"
+    )
     command.add_argument(
         "--fail-on",
         action="append",

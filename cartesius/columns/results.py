@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cartesius.installation import needing
@@ -19,12 +20,12 @@ with needing("import cartesius.columns.results", "cartesius-joins[columns]"):
 
 from cartesius.columns.stages.rows import LAST, Flow, nothing
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.vectors import KIND, Leaf, NotColumnar, Vector, concatenated, from_arrow
+from cartesius.columns.vectors.vectors import KIND, PACKED, Leaf, NotColumnar, Vector, concatenated, from_arrow, packed
 from cartesius.data.calendars import EPOCH
 from cartesius.data.events import Delete, Event, Update
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -94,12 +95,15 @@ def dated(table: pa.Table, calendar: Calendar) -> pa.Table:
         if field.name in ("start", "end"):
             times = _instants(column, kind, length)
             table = table.set_column(place, field.name, times)
-        elif field.name in ("key", "value") and (found := with_windows(column, field, kind, length)) is not None:
-            table = table.set_column(place, found[1], found[0])
+        elif field.name in ("key", "value"):
+            found = with_windows(column, field, kind, length, calendar.shown_value)
+            table = table if found is None else table.set_column(place, found[1], found[0])
     return table
 
 
-def with_windows(column: Any, field: pa.Field, kind: pa.DataType, length: int = 1) -> tuple[Any, pa.Field] | None:
+def with_windows(
+    column: Any, field: pa.Field, kind: pa.DataType, length: int = 1, shown: Callable[[Any], Any] | None = None
+) -> tuple[Any, pa.Field] | None:
     """Return a column, and its field, with the windows in its values at instants; None: there are none.
 
     Args:
@@ -107,7 +111,12 @@ def with_windows(column: Any, field: pa.Field, kind: pa.DataType, length: int = 
         field: Its field, which says what structs stand for.
         kind: What instants are: timestamps of microseconds.
         length: How many of those a time unit is.
+        shown: Gives a value with its windows at instants, for what is kept as texts; None: these stay.
     """
+    if shown is not None and (field.metadata or {}).get(KIND) == PACKED.encode():
+        values = from_arrow(column, field).to_list()
+        others = [*map(shown, values)]
+        return None if all(map(is_, others, values)) else (packed(others).to_arrow(), field)
     if not pa.types.is_struct(field.type):
         return None
     if isinstance(column, pa.ChunkedArray):
@@ -122,7 +131,7 @@ def with_windows(column: Any, field: pa.Field, kind: pa.DataType, length: int = 
         items = [_instants(item, kind, length) for item in items]
         found = [one.with_type(item.type) for one, item in zip(fields, items, strict=True)]
     else:
-        inner = [with_windows(item, one, kind, length) for item, one in zip(items, fields, strict=True)]
+        inner = [with_windows(item, one, kind, length, shown) for item, one in zip(items, fields, strict=True)]
         if not any(inner):
             return None
         items = [item if one is None else one[0] for item, one in zip(items, inner, strict=True)]

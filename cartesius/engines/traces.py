@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cartesius.data.value_texts import shown
 from cartesius.engines.engine import Engine
+from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +36,12 @@ def run(
     """
     engine = Engine(output, **options)
     events = engine.pull()
-    for step in trace:
+    for number, step in enumerate(trace):
+        if not isinstance(step, tuple | list) or len(step) not in (2, 3):
+            message = (
+                "run: expected a trace of (reactive, value) or (reactive, value, at) but got"
+                f" {shown(step)} as its item {number}"
+            )
+            raise InvalidArgument(message)
         events += engine.push(*step)
     return events + engine.close() if close else events

@@ -16,7 +16,7 @@ from copy import copy
 from datetime import timedelta
 from functools import cached_property
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, overload
 
 from cartesius.data.events import EARLIEST
 from cartesius.data.value_texts import shown
@@ -40,7 +40,26 @@ if TYPE_CHECKING:
 _REQUIRED: Any = object()
 
 
-class Composition:
+class Composable:
+    """What is composed by ``|``, and by nothing that looks as if it did so as well."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> NoReturn:
+        """Refuse `and`, `or` and `not`, which would leave one of two restrictions out."""
+        message = (
+            f"restrict: expected restrictions composed by | but {self!r} was asked whether it is true, as `and`, `or`"
+            " and `if` do; write a | b, and `is None` to ask whether there is one"
+        )
+        raise InvalidArgument(message)
+
+    def __and__(self, other: object) -> NoReturn:
+        """Refuse ``&``."""
+        message = f"restrict: expected restrictions composed by | but got {self!r} & {shown(other)}; write a | b"
+        raise InvalidArgument(message)
+
+
+class Composition(Composable):
     """Restrictions side by side, outermost first; built by ``|``."""
 
     __slots__ = ("restrictions",)
@@ -94,7 +113,7 @@ if TYPE_CHECKING:  # at run time the plan of a restriction says whether it makes
             ...
 
 
-class Restriction(Handler):
+class Restriction(Composable, Handler):
     """Base of restrictions: annotate the configuration, declare `state`, mark clauses with `handles` and `controls`.
 
     A subclass may also override `validate` (checks the configuration), `check` (checks the composition) and `plan`:
@@ -397,6 +416,8 @@ def parts_of(restriction: Composition | Restriction | None) -> tuple[Restriction
     )
     if isinstance(restriction, type) and issubclass(restriction, Restriction):
         message += f"; call it: {restriction.__name__}(...)"
+    elif isinstance(restriction, list | tuple) and all(isinstance(one, Composable) for one in restriction):
+        message += f"; write {' | '.join(map(repr, restriction))}"
     raise InvalidArgument(message)
 
 

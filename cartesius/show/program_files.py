@@ -211,7 +211,7 @@ def fed(program: Program, name: str, events: Path, make: type[EngineCore]) -> Re
         if line.strip():
             try:
                 _take(engine, json.loads(line))
-            except (ValueError, TypeError, KeyError) as error:
+            except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
                 message = f"show: {events}:{number}: {error}; in {shortened(line, 120)}"
                 raise InvalidArgument(message) from None
     return recording_of(engine, "show", f"{', '.join(one.name for one in outputs)} over {events.name}")

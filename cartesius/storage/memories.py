@@ -248,13 +248,14 @@ def is_exact(key: Any) -> bool:
 def hashable(value: Any) -> Any:
     """Return ``value``, or one stand-in for all values that cannot be hashed: the full condition decides then.
 
-    A value that equals nothing, itself included, is `NOWHERE`: an index would find it by identity.
+    A value that equals nothing, itself included, is `NOWHERE`, and so is a tuple of one: an index would find it by
+    identity.
     """
     if type(value) is int or type(value) is str:
         return value
     try:
         hash(value)
-        if isinstance(value, float | Decimal) and value != value:  # noqa: PLR0124 - NaN
+        if _is_no_number(value):
             return NOWHERE
     except TypeError:
         # A set equals a frozenset, and a bytearray bytes: they must be found under the same key.
@@ -262,6 +263,12 @@ def hashable(value: Any) -> Any:
             return frozenset(value)
         return bytes(value) if isinstance(value, bytearray) else _UNHASHABLE
     return value
+
+
+def _is_no_number(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_is_no_number, value))
+    return isinstance(value, float | Decimal) and value != value  # noqa: PLR0124 - NaN
 
 
 def checked_key(key: Any, call: str, what: str = "") -> Any:

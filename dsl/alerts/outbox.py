@@ -52,6 +52,21 @@ class Waiting:
     attempts: int
 
 
+@contextmanager
+def exclusive(path: Path | str) -> Iterator[bool]:
+    """Give the block whether nobody else has it for that path; a process that ends, however it does, lets go."""
+    lock = sqlite3.connect(f"{path}.lock", timeout=0, isolation_level=None)
+    try:
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            yield False
+        else:
+            yield True
+    finally:
+        lock.close()
+
+
 class Outbox:
     r"""A file of alerts, for one thread; each thread opens its own.
 
@@ -88,17 +103,13 @@ class Outbox:
         Raises:
             OutboxInUse: Somebody does.
         """
-        lock = sqlite3.connect(f"{self._path}.lock", timeout=0, isolation_level=None)
-        try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError:
-            lock.close()
-            message = f"{self._path}: expected to be the only one who sends from it but another process does; end that"
-            raise OutboxInUse(message) from None
-        try:
+        with exclusive(self._path) as is_alone:
+            if not is_alone:
+                message = (
+                    f"{self._path}: expected to be the only one who sends from it but another process does; end that"
+                )
+                raise OutboxInUse(message)
             yield
-        finally:
-            lock.close()
 
     def position(self, feed: str) -> int:
         """Return how far a feed has been read; 0 at first."""

@@ -3,6 +3,9 @@
 No redirect is followed: a secret goes to the host that the operator named, and to no other. Nothing that a target
 says is shown but its status, and of an address nothing but its host, as the rest of it may be a secret.
 
+This module is over 300 lines because what is a yes, and what is told of a no, is to be read for all targets in one
+place.
+
 Invariant: once a target has said yes, nothing that happens later makes `send` raise.
 
 Source: RFC 9110 (status codes), RFC 5321 (mail), RFC 5322 (its message ids), RFC 3834 (mail that nobody typed),

@@ -41,6 +41,11 @@ _SYMBOLS: Final = {
     "≤": "is at most", "≠": "is not", "\u00d7": "*", "÷": "/", "\u2212": "-", "\u2013": "-", "[": "(", "]": ")",
     ";": "a new line",
 }  # fmt: skip
+_OTHER_UNITS: Final = {
+    **dict.fromkeys(["kt", "kts"], "kn"),
+    **dict.fromkeys(["nm", "NM", "nmi"], "nautical miles"),
+}
+"""Units as they are written elsewhere, and here."""
 _SYNONYMS: Final = {
     "should be": "must be", "shall be": "must be", "has to be": "must be", "must hold": "it must hold that …",
     "must be not": "must not be", "less than": "below", "smaller than": "below", "more than": "above",
@@ -138,7 +143,7 @@ def _hint(before: str, after: str, allowed: frozenset[str]) -> str:
         return "put parentheses around what belongs together: a and (b or c)"
     if "UNIT" in allowed and re.match(r"[^\W\d]", after):
         word = re.findall(r"[^\W\d]+", after)[0]
-        close = get_close_matches(word, UNITS, n=1)
+        close = [_OTHER_UNITS[word]] if word in _OTHER_UNITS else get_close_matches(word, UNITS, n=1)
         return f"did you mean: {close[0]}?" if close else "write a unit such as m, kn, °, min, or nautical miles"
     said = next((phrase for phrase in _SYNONYMS if re.search(rf"\b{phrase}\b", before + after)), None)
     if said is not None:

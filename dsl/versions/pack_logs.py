@@ -127,7 +127,7 @@ class PackLog:
             except (ValueError, KeyError, TypeError) as error:
                 message = (
                     f"{self.path}:{number}: expected a JSON object with {', '.join(_FIELDS)} but got {line[:80]!r};"
-                    " take a copy of the file, and leave this line out"
+                    f" {_fix(number, line)}"
                 )
                 raise InvalidArgument(message) from error
 
@@ -153,6 +153,12 @@ class PackLog:
             found.append((logged, changes(before, pack)))
             before = pack
         return tuple(found)
+
+
+def _fix(number: int, line: bytes) -> str:
+    if number == 1 and not line.lstrip().startswith(b"{"):
+        return "a file of rules is given with --rules"
+    return "take a copy of the file, and leave this line out"
 
 
 def logged(pack: RulePack | str, *, at: datetime, who: str | None, changed: datetime) -> LoggedPack:

@@ -66,7 +66,7 @@ others have come.
 @click.option("--repetitions", type=click.IntRange(min=1), default=3, show_default=True,
               help="Runs of each, with a seed of its own each.")  # fmt: skip
 def main(names: tuple[str, ...], *, out: Path, effort: str, clock: str, seed: int, repetitions: int) -> None:
-    r"""Compare restriction strategies; NAME is table3, figure8, strategies or nexmark. Without one, all run.
+    """Compare restriction strategies; NAME is table3, figure8, strategies or nexmark. Without one, all run.
 
     \b
     table3      the paper's Table 3: four joins of three streams
@@ -75,7 +75,7 @@ def main(names: tuple[str, ...], *, out: Path, effort: str, clock: str, seed: in
     nexmark     queries 3, 4, 5, 7, 8 and 9 of the Nexmark benchmark
 
     Ctrl-C ends it, and keeps what has been measured.
-    """
+    """  # noqa: D301 - click looks for the character, not for how it is written
     _check_writable(out)
     chosen = list(dict.fromkeys(names)) or list(EXPERIMENTS)
     options = f"--effort {effort} --clock {clock} --seed {seed} --repetitions {repetitions}"

@@ -7,6 +7,7 @@ Spark is imported where it is wanted, as not everybody has a Java.
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from time import perf_counter
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 from uuid import uuid4
@@ -72,14 +73,15 @@ def judged_on_spark(
 
     started = perf_counter()
     try:
-        office = None if where is None else SparkFeed(Store(where), day, rules, slice_minutes)
+        store = None if where is None else Store(where)
+        office = None if store is None else SparkFeed(store, day, rules, slice_minutes)
         if office is not None and follow is None and office.packs()[-1].version != rules.version:
             message = (
                 f"{where}: expected the rules {office.packs()[-1].version}, which are in force there, but got"
                 f" {rules.version}; give them with --rules, or name another store"
             )
             raise UnusableStore(message)
-        with spark_session(out / "spark.log") as spark:
+        with nullcontext() if store is None else store.feeding(), spark_session(out / "spark.log") as spark:
             start = perf_counter() - started
             run = run_on_spark(
                 spark,

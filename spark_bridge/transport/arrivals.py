@@ -16,7 +16,8 @@ from pyspark.sql import types as t
 from cartesius import Delete, Update
 from cartesius.columns.batches.feeds import Feed
 from cartesius.columns.stages.rows import Rows
-from cartesius.columns.vectors.vectors import RECORD, TUPLE, Leaf, Struct, any_nan
+from cartesius.columns.vectors.key_codes import any_nan
+from cartesius.columns.vectors.vectors import RECORD, TUPLE, Leaf, Struct
 from cartesius.errors import SnapshotMismatch
 from spark_bridge.columns.payloads import unreadable, vector_of
 from spark_bridge.columns.row_texts import json_texts
@@ -217,7 +218,7 @@ class Arrivals:
         for number, one in enumerate(self.columns):
             if not len(one):
                 continue
-            if one.source.type is not None or (isinstance(one.keys, Leaf) and any_nan(one.keys)):
+            if one.source.type is not None or (one.keys is not None and any_nan(one.keys)):
                 return None
             steps = np.flatnonzero(self.source == number)
             mine = self.row[steps]

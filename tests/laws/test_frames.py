@@ -61,7 +61,7 @@ PROGRAMS = {
         restrict=without("payment", after="order", within=3),
     ),
     "opaque": correlate(
-        order=order, payment=payment, yields=lambda order, payment: (max(order.total or 0, 2), payment.id)
+        order=order, payment=payment, yields=lambda order, payment: (float(max(order.total or 0, 2)), payment.id)
     ),
     "shops": correlate(
         order=order,

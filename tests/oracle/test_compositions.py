@@ -202,6 +202,8 @@ def results(build, pushes):
 def test_a_gate_in_front_makes_any_order_as_good_as_sorted(program, given, has_windows):
     program = replace(program, report="at once", lateness=0)
     ordered, other, lateness = given
+    if any(one.endswith("before") for one in program.enclosed):  # there an interval that began long ago is set aside
+        ordered, other = ([push._replace(start=push.end) for push in pushes] for pushes in (ordered, other))
     gated = replace(program, gate=lateness)
     build, build_gated = (program.build, gated.build) if has_windows else (program.build_without, gated.build_without)
     expected = results(build_gated, ordered)

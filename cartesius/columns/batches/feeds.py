@@ -19,8 +19,9 @@ import pyarrow as pa
 
 from cartesius.columns.stages.rows import Rows
 from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.key_codes import nulls
 from cartesius.columns.vectors.normalising import column_of, normalised, wrapped
-from cartesius.columns.vectors.vectors import KIND, RECORD, TUPLE, Leaf, Struct, Vector, any_nan
+from cartesius.columns.vectors.vectors import KIND, RECORD, TUPLE, Leaf, Struct, Vector
 from cartesius.data.records import TAKEN, Record, taken
 from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.language.reactives import UNDECLARED, Reactive
@@ -225,7 +226,7 @@ class _Columns:
         return self._checked(name, Leaf(pa.nulls(self.length)) if has_null else keys, may_be_null=False)
 
     def _checked(self, name: str, keys: Vector, *, may_be_null: bool = True) -> Vector:
-        if isinstance(keys, Leaf) and not may_be_null and (any_nan(keys) or keys.array.null_count):
+        if not may_be_null and nulls(keys) is not None:
             raise InvalidArgument(
                 self._wrong(f"a value for the key {name!r} in each row", "a null", "it matches nothing")
             )

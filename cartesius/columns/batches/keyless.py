@@ -12,24 +12,20 @@ from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
-import pyarrow as pa
 
 from cartesius.batching.null_keys import aside
 from cartesius.columns.batches.row_by_row import payloads_of
 from cartesius.columns.bodies.computed import of_function, taken
-from cartesius.columns.vectors.vectors import Leaf, NotColumnar
-from cartesius.data.null_values import is_null
+from cartesius.columns.vectors.key_codes import nulls
+from cartesius.columns.vectors.vectors import NotColumnar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from cartesius.batching.null_keys import Needed
     from cartesius.columns.bodies.computed import Column
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Late
-    from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Slot
 
@@ -83,14 +79,3 @@ class Keyless:
             identity = (slot.source, key if slot.reactive.table else ordinal)
             late.append((position, aside(slot, value, (start, end), identity, lacks[0].reason)))
         return late
-
-
-def nulls(vector: Vector) -> NDArray[np.bool_] | None:
-    """Return which keys are null; None if none is."""
-    if isinstance(vector, Leaf) and not vector.kind:
-        found = np.zeros(len(vector), np.bool_) if vector.valid is None else ~vector.valid
-        if pa.types.is_floating(vector.type):
-            found = found | np.isnan(vector.numbers)
-    else:
-        found = np.array([is_null(key) for key in vector.to_list()], np.bool_)
-    return found if found.any() else None

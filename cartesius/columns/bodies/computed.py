@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 from cartesius.columns.bodies.vectorising import Code
 from cartesius.columns.stages.candidates import whole
 from cartesius.columns.vectors.arithmetic import truth, value_by_value
-from cartesius.columns.vectors.vectors import TUPLE, Leaf, NotColumnar, Struct, any_nan
+from cartesius.columns.vectors.key_codes import any_nan
+from cartesius.columns.vectors.vectors import TUPLE, Leaf, NotColumnar, Struct
 from cartesius.data.records import Record
 from cartesius.expressions.expressions import Field, KeyOf, Part, children
 from cartesius.expressions.tracing import parameters_of, trace

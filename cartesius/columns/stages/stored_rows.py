@@ -11,7 +11,8 @@ import numpy as np
 
 from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct, any_nan
+from cartesius.columns.vectors.key_codes import any_nan
+from cartesius.columns.vectors.vectors import NotColumnar, Struct
 from cartesius.data.entries import Entry
 from cartesius.data.window_spans import INSIDE, inside, origin
 
@@ -78,7 +79,7 @@ def rows_of(slot: Slot, entries: Sequence[Entry], like: Rows | None) -> Rows | N
 
 def checked_keys(keys: Vector) -> Vector:
     """Return the keys of rows; raise `NotColumnar` if one is no number, which here would not be found again."""
-    if isinstance(keys, Leaf) and any_nan(keys):
+    if any_nan(keys):
         reason = "the key of a row is no number"
         raise NotColumnar(reason)
     return keys

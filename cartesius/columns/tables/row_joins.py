@@ -26,10 +26,9 @@ from cartesius.columns.stages.rows import Flow, nothing
 from cartesius.columns.stages.stages import State
 from cartesius.columns.streams.version_plans import Plan, plan_of
 from cartesius.columns.streams.versions import VersionJoin
-from cartesius.columns.tables.table_rows import is_nan_or_null
 from cartesius.columns.tables.table_totals import got
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.key_codes import encoded
+from cartesius.columns.vectors.key_codes import encoded, nulls
 from cartesius.columns.vectors.ordering import begins
 from cartesius.columns.vectors.sameness import unchanged
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar, concatenated
@@ -171,7 +170,7 @@ class RowJoin(VersionJoin):
         by = self.plan.by
         assert by is not None  # Invariant: that is how this one was chosen
         keys = got(value, by) if self.key is None else self.key.function(len(value), *parts)
-        if is_nan_or_null(keys):
+        if nulls(keys) is not None:
             reason = "the key of a row is null"
             raise NotColumnar(reason)
         (codes,), _ = encoded([[keys]], skips_null=False)

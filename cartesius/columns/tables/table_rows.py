@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cartesius.columns.stages.rows import Rows, joined
 from cartesius.columns.vectors.ordering import begins, by_code, last_of_each
@@ -172,11 +171,3 @@ def first_present(keys: list[Vector], choice: list[Indices]) -> tuple[Vector, In
         found = np.where((found == MISSING) & (indices != MISSING), indices + offset, found)
         offset += len(key)
     return concatenated(keys), found
-
-
-def is_nan_or_null(vector: Vector) -> bool:
-    """Whether a key is none."""
-    if not isinstance(vector, Leaf):
-        return has_null(vector)
-    is_number = pa.types.is_floating(vector.type)
-    return has_null(vector) or (is_number and bool(pc.any(pc.is_nan(vector.array)).as_py()))

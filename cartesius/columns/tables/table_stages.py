@@ -20,8 +20,9 @@ from cartesius.columns.lifetimes.lifetimes import predicates_of
 from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.stages.stages import Stage, State
 from cartesius.columns.stages.stored_rows import checked_keys, load_rows, store_rows
-from cartesius.columns.tables.table_rows import is_nan_or_null, versions
+from cartesius.columns.tables.table_rows import versions
 from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.key_codes import nulls
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct
 from cartesius.data.generated import commented
 from cartesius.data.null_values import is_null
@@ -233,7 +234,7 @@ def _key(payload: Vector, key: str | Callable[[Any], Any]) -> Vector:
         found = item
     else:
         found = once(key, payload)
-    if is_nan_or_null(found):
+    if nulls(found) is not None:
         reason = "a key is null"
         raise NotColumnar(reason)
     return found

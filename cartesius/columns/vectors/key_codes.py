@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cartesius.columns.vectors.vectors import PACKED, Leaf, NotColumnar, Struct, concatenated, is_none
+from cartesius.columns.vectors.vectors import PACKED, TUPLE, Leaf, NotColumnar, Struct, concatenated, is_none
+from cartesius.data.null_values import is_null
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +44,28 @@ def encoded(sides: Sequence[Sequence[Vector]], *, skips_null: bool) -> tuple[lis
         more, n = _component([side[place] for side in sides], skips_null=skips_null)
         codes, count = _combined(codes, count, more, n)
     return np.split(codes, np.cumsum(lengths)[:-1]), count
+
+
+def nulls(vector: Vector) -> Mask:
+    """Return which keys are null; None if none is."""
+    if isinstance(vector, Struct) and vector.kind == TUPLE:
+        found = np.zeros(len(vector), np.bool_) if vector.valid is None else ~vector.valid
+        for item in vector.items:
+            found = found if (more := nulls(item)) is None else found | more
+    elif isinstance(vector, Leaf) and not vector.kind and not pa.types.is_nested(vector.type):
+        found = np.zeros(len(vector), np.bool_) if vector.valid is None else ~vector.valid
+        if pa.types.is_floating(vector.type):
+            found = found | np.isnan(vector.numbers)
+    else:
+        found = np.array([is_null(key) for key in vector.to_list()], np.bool_)
+    return found if found.any() else None
+
+
+def any_nan(vector: Vector) -> bool:
+    """Whether there is a float that is no number, in a part of a tuple as well."""
+    if isinstance(vector, Struct):
+        return any(map(any_nan, vector.items))
+    return bool(pc.any(pc.is_nan(vector.array)).as_py()) if pa.types.is_floating(vector.type) else False
 
 
 def _combined(codes: NDArray[np.int64], count: int, more: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], int]:
@@ -106,6 +129,9 @@ def _of_leaf(leaf: Leaf) -> tuple[NDArray[np.int64], int]:
         if high - low < max(_DENSE * len(leaf), 1 << 16):
             wide = numbers if numbers.dtype.itemsize == 8 else numbers.astype(np.int64)  # 127 + 128 is no int8
             return (wide - wide.dtype.type(low)).astype(np.int64, copy=False), high - low + 1
+    if pa.types.is_timestamp(leaf.type) and not _is_of_instants(leaf.type.tz):
+        reason = f"keys are times in the zone {leaf.type.tz}, where two may be equal in the hour that comes twice"
+        raise NotColumnar(reason)
     array = leaf.array
     never: NDArray[np.bool_] | None = None
     if pa.types.is_floating(leaf.type):
@@ -119,11 +145,16 @@ def _of_leaf(leaf: Leaf) -> tuple[NDArray[np.int64], int]:
     return codes, max(1, len(found.dictionary))
 
 
+def _is_of_instants(zone: str | None) -> bool:
+    """Whether Python's equality of times in a zone, which goes by what a clock there shows, is that of instants."""
+    return zone in (None, "UTC", "Etc/UTC") or zone.startswith(("+", "-"))
+
+
 def _of_structs(vectors: Sequence[Vector]) -> Coded:
     """Return the same of tuples, part by part."""
     structs = [one for one in vectors if isinstance(one, Struct)]
     first = structs[0]
-    if {(one.kind, one.names) for one in structs} != {(first.kind, first.names)} or first.kind != "tuple":
+    if {(one.kind, one.names) for one in structs} != {(first.kind, first.names)} or first.kind != TUPLE:
         reason = "keys have fields"
         raise NotColumnar(reason)
     valid = None

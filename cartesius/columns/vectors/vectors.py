@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cartesius.columns.vectors.kinds import MAKERS, READERS
 from cartesius.data.codec import pack
@@ -292,8 +291,3 @@ def concatenated(vectors: Iterable[Vector]) -> Vector:
     if any(one.valid is not None for one in structs):
         valid = np.concatenate([np.ones(len(one), np.bool_) if one.valid is None else one.valid for one in structs])
     return Struct(first.kind, first.names, items, sum(map(len, structs)), valid)
-
-
-def any_nan(leaf: Leaf) -> bool:
-    """Whether a leaf of floats has one that is no number."""
-    return bool(pc.any(pc.is_nan(leaf.array)).as_py()) if pa.types.is_floating(leaf.type) else False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from cartesius.errors import CartesiusError
+from cartesius.errors import CartesiusError, near
 from dsl.alerts import Outbox, Subscriptions, delivering
 from dsl.alerts.messages import plain
 from examples.port.input_options import data_option
@@ -23,7 +23,7 @@ from examples.port.programs import rule_pack
 from examples.port.tables import UnusableFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from examples.port.input_files import Values
@@ -122,6 +122,20 @@ def dry_run(where: str, subscriptions: Subscriptions, next_change: NextChange) -
     return [f"to {name}: {each.message.line}" for name, waiting in found.items() for each in waiting]
 
 
+def unknown(subscriptions: Subscriptions, rules: Sequence[str], berths: Sequence[str]) -> Iterator[str]:
+    """Say what subscriptions name that there is not, a line each: of that nothing is ever told.
+
+    Args:
+        subscriptions: Who wants what.
+        rules: The names of the rules in force, which may be others later.
+        berths: The names of the berths.
+    """
+    for one in subscriptions.wanted:
+        for what, name, known in (("rule", one.rule, rules), ("berth", one.place, berths)):
+            if name is not None and name not in known:
+                yield f"subscription {one.name!r}: there is no {what} {name!r}{near(name, list(known))}"
+
+
 @click.command(context_settings={"show_default": True, "max_content_width": 110})
 @click.argument("file", metavar="SUBSCRIPTIONS", type=click.Path(path_type=Path))
 @click.option(
@@ -154,10 +168,14 @@ def alerts(file: Path, *, where: str, outbox: Path | None, data: Path, is_dry: b
             raise click.UsageError(message)
         day = read_day(data)
         foresight = Foresight(day, rule_pack("port", day.berths, day.gauges, day.stations))
+        with closing(Store(where)) as store:
+            in_force = [name for each in store.packs()[-1:] for name, _ in each.rules]
+        for line in unknown(subscriptions, in_force, day.berths) if in_force else ():
+            click.echo(f"alerts: {plain(line)}", err=True)
         with by_rules_in_force(where, foresight) as next_change:
             if is_dry:
-                for line in dry_run(where, subscriptions, next_change):
-                    click.echo(line)
+                lines = dry_run(where, subscriptions, next_change)
+                click.echo("\n".join(lines) if lines else "nothing so far that anybody wants to know")
                 return
             with alerting_beside(where, subscriptions, outbox or outbox_of(where), next_change) as thread:
                 click.echo(f"alerts: {len(subscriptions.wanted)} subscriptions of {file}; Ctrl-C ends it", err=True)

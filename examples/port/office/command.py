@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from examples.port.programs import rule_pack
 from examples.port.tables import UnusableFile
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
 
@@ -107,33 +109,41 @@ def board(
 
         day = read_day(data)
         rules = rule_pack("port", day.berths, day.gauges, day.stations)
-        if ":" not in where:
-            if file is not None and not Path(where).exists():
+        if ":" not in where and not Path(where).exists():
+            if feed == "none":
+                message = f"there is no store {where!r} yet; begin the feed first, or name another"
+                raise UnusableFile(message)
+            if file is not None:
                 opened(file, rules)  # what is wrong with them leaves no empty store behind
             Path(where).parent.mkdir(parents=True, exist_ok=True)
         store = Store(where)
         stop = Event()
-        proposals = pack_proposal(rules, "built in")
-        if file is not None:
-            followed = opened(file, rules, store.packs())
-            rules, proposals = followed.pack, file_proposals(followed, who)
-        if feed == "replay":
-            begin = day.start + (start.hour * 3600 + start.minute * 60 + start.second) * 1_000_000
-            start_replay(lambda: Replay(day, rules, store, begin=begin, speed=speed, proposals=proposals), stop)
-        elif topics is not None:
-            from examples.port.office.kafka_feed import start_kafka  # noqa: PLC0415 - as above
+        with nullcontext() if feed == "none" else store.feeding():
+            proposals = pack_proposal(rules, "built in")
+            if file is not None:
+                followed = opened(file, rules, store.packs())
+                rules, proposals = followed.pack, file_proposals(followed, who)
+            if feed == "replay":
+                begin = day.start + (start.hour * 3600 + start.minute * 60 + start.second) * 1_000_000
+                start_replay(lambda: Replay(day, rules, store, begin=begin, speed=speed, proposals=proposals), stop)
+            elif topics is not None:
+                from examples.port.office.kafka_feed import start_kafka  # noqa: PLC0415 - as above
 
-            start_kafka(kafka, topics, store, day, rules, stop, rules=rules_topic)
-        following = Following(store)
-        foresight = Foresight(day, rules)
-        shown = Board(store, following, day, foresight)
-        following.start(stop)
-        shown.start(stop)
-        try:
-            with beside(where, alerts, foresight.next_change):
+                start_kafka(kafka, topics, store, day, rules, stop, rules=rules_topic)
+            following, foresight = Following(store), Foresight(day, rules)
+            shown = Board(store, following, day, foresight)
+            with _stopping(stop), beside(where, alerts, foresight.next_change):
+                following.start(stop)
+                shown.start(stop)
                 serve(page_of(shown, following), port, not no_browser, "The harbour office is", host)
-        finally:
-            stop.set()
     except (CartesiusError, UnusableFile, OSError) as error:
         click.echo(f"board: {error}", err=True)
         sys.exit(2)
+
+
+@contextmanager
+def _stopping(stop: Event) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        stop.set()

@@ -9,14 +9,16 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from cartesius.errors import CartesiusError
 from cartesius.installation import needing
+from dsl.alerts.outbox import exclusive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     import psycopg
 
@@ -51,6 +53,10 @@ class Database(Protocol):
 
     def wait(self, timeout: float) -> None:
         """Return when somebody has committed, here or elsewhere, or after some seconds."""
+        ...
+
+    def alone(self) -> AbstractContextManager[bool]:
+        """Give the block whether nobody else has it; a process that ends lets go."""
         ...
 
     def close(self) -> None:
@@ -117,6 +123,10 @@ class SQLite:
             time.sleep(LOOK_S)
         mine.seen = now
 
+    def alone(self) -> AbstractContextManager[bool]:
+        """Give the block whether nobody else has it; a process that ends lets go."""
+        return nullcontext(True) if self._path == ":memory:" else exclusive(self._path)
+
     def close(self) -> None:
         """Close it."""
         for each in (*self._watching, self._connection):
@@ -174,6 +184,13 @@ class PostgreSQL:
             return  # what was committed before it listened is not told
         for _ in mine.connection.notifies(timeout=timeout, stop_after=1):
             pass
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Give the block whether nobody else has it; a process that ends lets go."""
+        with self._connect() as connection:
+            found = connection.execute("SELECT pg_try_advisory_lock(hashtext('cartesius office feed'))").fetchone()
+            yield bool(found and found[0])
 
     def close(self) -> None:
         """Close it."""

@@ -113,6 +113,22 @@ class Store:
 
     # ------------------------------------------------------------------------------------------------- written
 
+    @contextmanager
+    def feeding(self) -> Iterator[None]:
+        """Let no other process judge into this store meanwhile; a process that ends, however it does, lets go.
+
+        Raises:
+            UnusableStore: One does.
+        """
+        with self._database.alone() as is_alone:
+            if not is_alone:
+                message = (
+                    f"store: expected to be the only one who judges into {self.where!r} but another process does; end"
+                    " that, or show what it writes with --feed none"
+                )
+                raise UnusableStore(message)
+            yield
+
     def apply(self, batch: Batch) -> bool:
         """Write a batch; return False, and write nothing, if it or a later one of its feed is there.
 

@@ -186,6 +186,20 @@ def test_close_ends_all_inputs_and_moves_the_clock_past_everything(left, right):
         engine.push(left, 1)
 
 
+@pytest.mark.parametrize(
+    "composed", [lambda a, b: a and b, lambda a, b: (a | b) or a, lambda a, b: a & b, lambda a, b: [a, b]]
+)
+def test_what_is_not_composed_by_bars_is_refused_with_how_to_write_it(left, composed):
+    with pytest.raises(InvalidArgument, match=r"composed by \|.*write .* \| "):
+        correlate(x=left, yields=lambda x: x, restrict=composed(key_by(x="k"), most_recently("x")))
+
+
+@pytest.mark.parametrize("step", [{"k": 1}, (1,)])
+def test_run_says_what_a_trace_is_made_of(left, step):
+    with pytest.raises(InvalidArgument, match=r"\(reactive, value, at\) but got .* as its item 0"):
+        run(correlate(x=left, yields=lambda x: x), [step])
+
+
 def test_run_does_not_close_unless_told_to(left, right):
     trace = [(left, 1), (right, "a")]
     assert values(run(cartesian(left, right), trace)) == values(run(cartesian(left, right), trace, close=True))

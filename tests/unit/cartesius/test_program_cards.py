@@ -19,7 +19,7 @@ def made(where=0, restrict=None, yields=None, name="pairs", right=right, **slots
         right=right,
         where=lambda left, right: left.n + right.n > where,
         yields=yields or (lambda left, right: (left.n, right.n)),
-        restrict=restrict or most_recently("left", "right"),
+        restrict=most_recently("left", "right") if restrict is None else restrict,
         name=name,
         **slots,
     )

@@ -186,6 +186,10 @@ def test_events_of_a_file_are_fed_to_a_reactive_of_a_program_that_pushes_none(wr
         ),
         ('{"input": "order", "value": 1, "at": "x"}', r":2: push: expected a time, .* got at='x'"),
         ('{"input": "ship", "value": 1}', r":2: 'key'"),
+        (
+            '{"input": "ship", "key": 1, "value": {"name": "EVA"}}\n{"input": "order", "value": {"itm": "tea"}}',
+            r":3: there is no field 'item'",
+        ),
     ],
 )
 def test_a_line_that_is_no_event_is_named(write, tmp_path, line, message):

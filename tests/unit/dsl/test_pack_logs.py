@@ -153,6 +153,9 @@ def test_what_is_no_log_is_refused(tmp_path):
     log.path.write_text('{"version": 1}\n')
     with pytest.raises(InvalidArgument, match=r"packs.jsonl:1: expected a JSON object with version, at"):
         log.packs()
+    log.path.write_text("# The rules of a harbour.\n")
+    with pytest.raises(InvalidArgument, match="a file of rules is given with --rules"):
+        log.packs()
 
 
 def test_who_is_the_user_unless_it_is_said(tmp_path, monkeypatch):

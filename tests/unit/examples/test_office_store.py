@@ -55,6 +55,16 @@ def store(where):
     opened.close()
 
 
+def test_one_process_at_a_time_judges_into_a_store(tmp_path):
+    one, other = Store(str(tmp_path / "office.db")), Store(str(tmp_path / "office.db"))
+    with one.feeding(), pytest.raises(UnusableStore, match="another process does"), other.feeding():
+        pass
+    with other.feeding():
+        pass
+    one.close()
+    other.close()
+
+
 def test_what_is_written_is_read_again_whole(store):
     given = [
         change(10, "restricted", failed=(CLEARANCE,)),

@@ -11,11 +11,13 @@ from click.testing import CliRunner
 
 from dsl.alerts import Outbox, Subscriptions
 from examples.port.__main__ import main
+from examples.port.inputs import read_day
 from examples.port.office.alerting import LOOK, WORDS, Alerting
 from examples.port.office.alerts_command import alerting_beside, dry_run
 from examples.port.office.foreseen import Next
 from examples.port.office.records import GONE, Batch, Change, Failed, Missing, Seen
 from examples.port.office.store import Store
+from examples.port.programs import rule_pack
 from tests.documents import PAGES, of_language
 
 START = (datetime(2020, 6, 30, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
@@ -193,6 +195,20 @@ def test_the_command_prints_what_would_have_been_sent_and_sends_nothing(tmp_path
         "to log: EVA\\x1b[2J (7) is restricted since 2020-06-30 00:05 UTC: clearance\n",
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_the_command_says_what_no_rule_and_no_berth_is_called_and_that_there_is_nothing(tmp_path, store, few):
+    subscribed(tmp_path / "alerts.toml", 'rule = "clearence"', 'berth = "nowhere"')
+    day = read_day(few.path)
+    store.begin("replay", rule_pack("port", day.berths, day.gauges, day.stations), start=0, end=9)
+    store.close()
+    options = ["alerts", str(tmp_path / "alerts.toml"), "--store", store.where, "--data", str(few.path), "--dry-run"]
+
+    found = CliRunner().invoke(main, options)
+
+    assert (found.exit_code, found.stdout) == (0, "nothing so far that anybody wants to know\n")
+    assert "there is no rule 'clearence'" in found.stderr
+    assert "there is no berth 'nowhere'" in found.stderr
 
 
 def test_the_command_refuses_what_it_cannot_use_and_says_what_to_do(tmp_path):

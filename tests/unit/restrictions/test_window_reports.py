@@ -228,7 +228,7 @@ SECRET = [(level, "a", 1), 5, (level, "b", 6), 10, (level, "c", 12), 15, 20]
 )
 def test_the_dimensions_of_secret_by_hand(report, relation, given_):
     windows = sliding(10, 5, report=report)
-    seen = correlate(x=level, yields=lambda x: x, restrict=windows | relation if relation else windows)
+    seen = correlate(x=level, yields=lambda x: x, restrict=windows if relation is None else windows | relation)
     assert ["".join(sorted(step)) for step in follow(seen, *SECRET)] == ["".join(sorted(step)) for step in given_]
 
 

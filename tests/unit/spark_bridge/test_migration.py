@@ -31,7 +31,7 @@ def moored(least, restrict=None, name="moored"):
         berth=berth,
         where=lambda ship, berth: (ship.berth == berth.id) & (berth.depth > least),
         yields=lambda ship, berth: {"mmsi": ship.mmsi, "depth": berth.depth},
-        restrict=restrict or (retracting() | as_table("ship")),
+        restrict=retracting() | as_table("ship") if restrict is None else restrict,
         name=name,
     )
 

@@ -1,0 +1,147 @@
+"""Keys of every kind that Python has are equal, or null, alike in every tier, and in whatever is restored.
+
+Each value is made anew wherever it comes, so that nothing is found by its identity.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cartesius import Delete, Engine, Reactive, Update, correlate
+from cartesius.columns.results import events_of
+from restrictions import key_by, most_recently, tumbling
+from restrictions.tables import (
+    aggregate,
+    changelog,
+    count,
+    foreign_join,
+    inner_join,
+    left_join,
+    outer_join,
+    reduce,
+    to_table,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+A, B = Reactive("A"), Reactive("B")
+T, U = Reactive("T", table=True), Reactive("U", table=True)
+AMSTERDAM = ZoneInfo("Europe/Amsterdam")
+TWICE = datetime(2024, 10, 27, 2, 30, tzinfo=AMSTERDAM)  # the hour that comes twice
+KINDS: dict[str, Callable[[], list[Any]]] = {
+    "pairs": lambda: [(1, None), (1, math.nan), (1.0, 2.0), (1, 2), (None, None), (-0.0, 1), (0.0, True)],
+    "nested": lambda: [(1, (None,)), (1, (2,)), (1, (math.nan,)), (1, (2.0,)), ()],
+    "times": lambda: [TWICE, TWICE.replace(fold=1), TWICE + timedelta(hours=3)],
+    "zones": lambda: [
+        TWICE.replace(fold=1),
+        TWICE.astimezone(UTC),
+        TWICE.astimezone(timezone(timedelta(hours=1))),
+        TWICE.replace(fold=1).astimezone(UTC),
+    ],
+    "numbers": lambda: [1, True, 1.0, Decimal(1), Decimal("NaN"), math.nan, -0.0, 0, 2**70, None],
+    "others": lambda: ["x", b"x", (1, "x"), None, frozenset({1}), 1],
+}
+STREAMS = {
+    "where": lambda: correlate(a=A, b=B, where=lambda a, b: a.k == b.k, yields=lambda a, b: (a.n, b.n)),
+    "latest": lambda: correlate(
+        a=A, b=B, yields=lambda a, b: (a.n, b.n), restrict=key_by(a="k", b="k") | most_recently("a", "b")
+    ),
+    "rows": lambda: changelog(inner_join(to_table(A, key="k"), to_table(B, key="k"))),
+    "pairs of fields": lambda: inner_join(
+        to_table(A, key=lambda row: (row.k, row.n % 2)), to_table(B, key=lambda row: (row.k, row.n % 2))
+    ),
+    "totals": lambda: inner_join(*(aggregate(one, count, by="k", restrict=tumbling(1_000)) for one in (A, B))),
+}
+TABLES = {
+    "inner": lambda: inner_join(T, U),
+    "left": lambda: left_join(T, U),
+    "outer": lambda: outer_join(T, U),
+    "totals": lambda: inner_join(reduce(T, count, by="k"), reduce(U, count, by="k")),
+    "foreign": lambda: foreign_join(T, U, on="k", how="left"),
+}
+
+
+def ways(program, rows, cut):
+    """What comes of rows in the reference, restored at the cut, in place, by pushes, and in two batches."""
+    tiers: dict[str, Any] = {"reference": "reference", "restored": "reference", "in_place": "in_place"}
+    for tier, chosen in {**tiers, "push": None, "push_many": None}.items():
+        engine = Engine(program(), tier=chosen)
+        told = []
+        for place, part in enumerate((rows[:cut], rows[cut:])):
+            if place and tier == "restored":
+                engine = Engine.restore(engine.snapshot(), program(), tier=chosen)
+            if tier != "push_many":
+                for source, values in part:
+                    told += engine.push(source, pushed(source, values))
+            elif part:
+                told += events_of(engine.push_many(columns(part)))
+        yield tier, [repr(event.value) for event in told], len(engine.late)
+
+
+def pushed(source, values):
+    if not source.table:
+        return values
+    row = {name: values[name] for name in ("n", "k")}
+    return Delete(values["key"]) if values["deleted"] else Update(values["key"], row)
+
+
+def columns(part):
+    found = {}
+    for order, (source, values) in enumerate(part):
+        for name, value in ({"order": order} | values).items():
+            found.setdefault(source, {}).setdefault(name, []).append(value)
+    return found
+
+
+def agree(program, rows, cut):
+    (_, expected, late), *others = ways(program, rows, cut)
+    for tier, told, aside in others:
+        assert (tier, told, aside) == (tier, expected, late)
+
+
+NUMBERS = st.lists(st.integers(0, 99), min_size=1, max_size=12)
+
+
+@pytest.mark.parametrize("name", STREAMS)
+@given(st.sampled_from(sorted(KINDS)), NUMBERS, st.integers(0, 12))
+def test_events_are_alike_in_every_tier(name, kind, numbers, cut):
+    made = KINDS[kind]
+    rows = [((A, B)[n % 2], {"n": place, "k": made()[n % len(made())]}) for place, n in enumerate(numbers)]
+    agree(STREAMS[name], rows, cut)
+
+
+@pytest.mark.parametrize("name", TABLES)
+@given(st.sampled_from(sorted(KINDS)), NUMBERS, st.integers(0, 12))
+def test_rows_are_alike_in_every_tier(name, kind, numbers, cut):
+    made = KINDS[kind]
+    rows = []
+    for place, n in enumerate(numbers):
+        values = {"key": made()[n % len(made())], "n": place, "k": made()[n // 7 % len(made())], "deleted": n > 80}
+        rows.append(((T, U)[n % 2], values))
+    agree(TABLES[name], rows, cut)
+
+
+def test_windows_are_at_datetimes_in_every_output_of_a_batch():
+    """Also where values of several types lie beside each other."""
+    start, second = datetime(2024, 3, 1, tzinfo=UTC), timedelta(seconds=1)
+    windowed = correlate(a=A, yields=lambda a, window: (a.k, window), restrict=tumbling(8))
+    total = aggregate(A, count, by="k", restrict=tumbling(8))
+    for outputs in (
+        (windowed,),
+        (windowed, correlate(a=A, yields=lambda a: a.k)),
+        (total, changelog(total)),
+        (changelog(total),),
+    ):
+        one, other = (Engine(*outputs, unit=second) for _ in range(2))
+        pushed = [event.value for k in range(3) for event in one.push(A, {"k": k}, start + 5 * k * second)]
+        batch = {A: {"k": [0, 1, 2], "at": [start + 5 * k * second for k in range(3)]}}
+        assert [event.value for event in events_of(other.push_many(batch))] == pushed
