@@ -128,9 +128,11 @@ def state_report(checkpoint: str, *, batch: int | None = None, spark: SparkSessi
     try:
         frame = reader.load(checkpoint)
     except PySparkException as error:
+        number = "" if batch is None else f" with the number {batch}, which is kept for a while only,"
         message = (
-            f"state_report: expected a checkpoint with a committed micro-batch but {checkpoint!r} has none that can be"
-            f" read ({error.getCondition()}); give the folder that Frames.start was given"
+            f"state_report: expected a checkpoint with a committed micro-batch{number} but {checkpoint!r} has none that"
+            f" can be read ({error.getCondition()}); give the folder that Frames.start was given"
+            f"{'' if batch is None else ', or leave the number out, for the last one'}"
         )
         raise InvalidArgument(message) from error
     state = frame.schema["value"].dataType.simpleString()

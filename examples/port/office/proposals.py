@@ -115,7 +115,11 @@ def unfit(pack: RulePack, before: RulePack) -> str:
         fields = dict(known[source.name].fields)
         for name, kind in source.fields:
             if fields.get(name) != kind:
-                return f"expected fields that the office reads, of their types, but got {source.name} {name!r}"
+                declared = ", which is declared otherwise" if name in fields else f"; there are {', '.join(fields)}"
+                return (
+                    f"expected fields of {source.name} that the office reads, of their types, but got"
+                    f" {name!r}{declared}; begin with a copy of examples/rules/new_york.rules"
+                )
     links = set(_ways(before))
     for line in _ways(pack):
         if line not in links:
