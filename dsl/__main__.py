@@ -41,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"{path}: {error.strerror}; name a file of rules, such as examples/rules/harbour.rules")
     except UnicodeError:
         return _fail(f"{path}: is no text in UTF-8; save it as plain text, with the encoding UTF-8")
+    if chosen.command == "edit" and chosen.data is not None and not chosen.data.is_dir():
+        return _fail(f"edit: expected a folder with a history but there is none at {chosen.data}")
     if chosen.command == "edit":
         return _edit(path, chosen.data, chosen.port, not chosen.no_browser)
     try:
@@ -58,10 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _count(text: str) -> int:
-    count = int(text)
-    if count < 0:
-        raise ValueError
-    return count
+    if not text.isdecimal():
+        message = f"expected a number ≥ 0 but got {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
 
 
 def _edit(path: Path, data: Path | None, port: int, browse: bool) -> int:

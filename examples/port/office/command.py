@@ -125,6 +125,8 @@ def board(
                 rules, proposals = followed.pack, file_proposals(followed, who)
             if feed == "replay":
                 begin = day.start + (start.hour * 3600 + start.minute * 60 + start.second) * 1_000_000
+                if begin > day.start:
+                    click.echo(f"board: a new store has all before {start:%H:%M} judged first", err=True)
                 start_replay(lambda: Replay(day, rules, store, begin=begin, speed=speed, proposals=proposals), stop)
             elif topics is not None:
                 from examples.port.office.kafka_feed import start_kafka  # noqa: PLC0415 - as above

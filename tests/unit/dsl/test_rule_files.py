@@ -52,6 +52,24 @@ def test_check_shows_what_is_wrong_with_its_line(tmp_path: Path, capsys: pytest.
     assert "fix:" in printed.err
 
 
+@pytest.mark.parametrize(("written", "meant"), [("kt", "kn"), ("kts", "kn"), ("NM", "nautical miles")])
+def test_check_tells_a_unit_that_is_written_otherwise_elsewhere(
+    written: str, meant: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "elsewhere.rules"
+    path.write_text(HARBOUR_RULES.read_text(encoding="utf-8").replace("45 kn", f"45 {written}"), encoding="utf-8")
+    assert main(["check", str(path)]) == 1
+    assert f"fix: did you mean: {meant}?" in capsys.readouterr().err
+
+
+def test_what_can_be_no_history_and_no_number_of_rows_is_refused(capsys: pytest.CaptureFixture[str]):
+    assert main(["edit", str(HARBOUR_RULES), "--data", "nowhere"]) == 1
+    assert "expected a folder with a history but there is none at nowhere" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["compare", str(HARBOUR_RULES), str(HARBOUR_RULES), "--data", ".", "--rows", "-3"])
+    assert "expected a number ≥ 0 but got '-3'" in capsys.readouterr().err
+
+
 def test_check_shows_rules_that_contradict_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "flawed.rules"
     text = HARBOUR_RULES.read_text(encoding="utf-8")
