@@ -20,6 +20,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Every, Expression, KeyOf, Part, equality, replace, slots_of
 from cartesius.expressions.tracing import Symbol, of_every, traceable
 from cartesius.language.reactives import ListBinding, Payload, Reactive, check_reactive
+from cartesius.language.restriction_base import Composable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -208,6 +209,10 @@ def successive(items: Sequence[Payload], condition: Callable[[Payload, Payload],
 
 def unbound(bound: Mapping[str, Reactive | Repeated | OneOrMore]) -> dict[str, Reactive]:
     """Return the reactive of each variable; raise `InvalidArgument` for what is none."""
+    for variable, binding in bound.items():
+        if isinstance(binding, Composable):
+            message = f"correlate: expected a Reactive but got {variable}={binding!r}; give restrictions by restrict="
+            raise InvalidArgument(message)
     return {
         variable: check_reactive(binding.source if isinstance(binding, ListBinding) else binding, "correlate", variable)
         for variable, binding in bound.items()

@@ -194,6 +194,13 @@ def test_what_is_not_composed_by_bars_is_refused_with_how_to_write_it(left, comp
         correlate(x=left, yields=lambda x: x, restrict=composed(key_by(x="k"), most_recently("x")))
 
 
+@pytest.mark.parametrize("given_", [most_recently("x"), key_by(x="k") | most_recently("x")], ids=repr)
+def test_a_misspelt_restrict_is_told(left, given_):
+    wrong: Any = {"restict": given_}
+    with pytest.raises(InvalidArgument, match=r"got restict=.*; give restrictions by restrict="):
+        correlate(x=left, yields=lambda x: x, **wrong)
+
+
 @pytest.mark.parametrize("step", [{"k": 1}, (1,)])
 def test_run_says_what_a_trace_is_made_of(left, step):
     with pytest.raises(InvalidArgument, match=r"\(reactive, value, at\) but got .* as its item 0"):
