@@ -174,7 +174,8 @@ function markOf(pen, ship) {
 
 /** Has names stand where they lie over no other, the chosen one's first; returns the marks that stay, but for their names. */
 function placeNames() {
-  const named = [...chart.marks.values()].filter(({ said }) => said);
+  const named = [];
+  for (const mark of chart.marks.values()) if (mark.said) named.push(mark);
   const standing = [];
   const others = [];
   for (const mark of named.sort((a, b) => b.isChosen - a.isChosen || a.ship.mmsi - b.ship.mmsi)) {
