@@ -254,6 +254,17 @@ def test_the_command_says_what_it_cannot_use(tmp_path):
     refused = CliRunner().invoke(main, command)
     assert (refused.exit_code, "wrong.rules" in refused.output) == (2, True)
     assert not (tmp_path / "new").exists()
+    refused = CliRunner().invoke(main, [*command[:4], "--feed", "none"])
+    assert (refused.exit_code, "there is no store" in refused.output) == (2, True)
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_command_refuses_a_store_that_another_process_judges_into(tmp_path):
+    store = Store(str(tmp_path / "office.db"))
+    with store.feeding():
+        refused = CliRunner().invoke(main, ["board", "--no-browser", "--store", store.where])
+    store.close()
+    assert (refused.exit_code, "another process does" in refused.output) == (2, True)
 
 
 def test_in_a_browser_the_page_shows_what_the_server_says_and_hostile_names_do_nothing(browser: Browser, day_and_rules):
