@@ -198,7 +198,7 @@ class NotAfter(Stage):
         kept = [(self.absent, one) for one in self.absent.memory.all()]
         for slot, entry in sorted([*waiting, *kept], key=lambda pair: pair[1].number):
             key, due = never.key_of(slot, entry), int(entry.end + self.duration)
-            copy = never.copies.get(key) or never.make(key)
+            copy = never.copies[key] if key in never.copies else never.make(key)
             if slot is self.anchor:
                 row: list[Any] = [entry if one is slot else None for one in self.join.slots]
                 copy.held = {**copy.held, due: (*copy.held.get(due, ()), (row, 1))}
