@@ -22,7 +22,14 @@ def is_null(key: Any) -> bool:
         return False
     if isinstance(key, tuple):
         return any(map(is_null, key))
-    return key is None or (isinstance(key, float | Decimal) and key != key)  # noqa: PLR0124 - NaN
+    return key is None or is_no_number(key)
+
+
+def is_no_number(value: Any) -> bool:
+    """Whether a value does not equal itself: a number that is none, or a tuple of one."""
+    if isinstance(value, tuple):
+        return any(map(is_no_number, value))
+    return isinstance(value, float | Decimal) and value != value  # noqa: PLR0124 - NaN
 
 
 def null_last(key: Any) -> tuple[Any, ...]:
@@ -35,7 +42,7 @@ def null_last(key: Any) -> tuple[Any, ...]:
     """
     if key is None:
         return (2,)
-    if isinstance(key, float | Decimal) and key != key:  # noqa: PLR0124 - NaN
+    if not isinstance(key, tuple) and is_no_number(key):
         return (1,)
     if isinstance(key, tuple | list) and type(key).__lt__ in (tuple.__lt__, list.__lt__):
         parts = map(null_last, key)

@@ -10,11 +10,10 @@ Invariant: outside a batch every entry is live, and each index holds exactly the
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cartesius.data.entries import FRESH, GONE, LIVE
-from cartesius.data.null_values import found_again, is_null
+from cartesius.data.null_values import found_again, is_no_number, is_null
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -255,7 +254,7 @@ def hashable(value: Any) -> Any:
         return value
     try:
         hash(value)
-        if _is_no_number(value):
+        if is_no_number(value):
             return NOWHERE
     except TypeError:
         # A set equals a frozenset, and a bytearray bytes: they must be found under the same key.
@@ -263,12 +262,6 @@ def hashable(value: Any) -> Any:
             return frozenset(value)
         return bytes(value) if isinstance(value, bytearray) else _UNHASHABLE
     return value
-
-
-def _is_no_number(value: Any) -> bool:
-    if isinstance(value, tuple):
-        return any(map(_is_no_number, value))
-    return isinstance(value, float | Decimal) and value != value  # noqa: PLR0124 - NaN
 
 
 def checked_key(key: Any, call: str, what: str = "") -> Any:

@@ -21,7 +21,7 @@ from cartesius.columns.stages.rows import Rows
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.key_codes import nulls
 from cartesius.columns.vectors.normalising import column_of, normalised, wrapped
-from cartesius.columns.vectors.vectors import KIND, RECORD, TUPLE, Leaf, Struct, Vector
+from cartesius.columns.vectors.vectors import KIND, RECORD, TUPLE, Struct, Vector
 from cartesius.data.records import TAKEN, Record, taken
 from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.language.reactives import UNDECLARED, Reactive
@@ -208,7 +208,7 @@ class _Columns:
         if "key" not in self.columns:
             fix = "each row of a table has its key; it is the column `key`, unless the reactive declares a field"
             raise InvalidArgument(self._wrong("a column 'key'", f"the columns {list(self.columns)}", fix))
-        return self._checked("key", self._vector(*self.columns.pop("key")))
+        return self._vector(*self.columns.pop("key"))
 
     def _declared_keys(self, name: str) -> Vector:
         """Return the field that is the key; it stays part of the payload."""
@@ -222,11 +222,7 @@ class _Columns:
         if keys is None:
             got = f"the columns {list(self.columns)}"
             raise InvalidArgument(self._wrong(f"a column {name!r}", got, "the reactive declares it as its key"))
-        has_null = keys.valid is not None or payload.valid is not None
-        return self._checked(name, Leaf(pa.nulls(self.length)) if has_null else keys, may_be_null=False)
-
-    def _checked(self, name: str, keys: Vector, *, may_be_null: bool = True) -> Vector:
-        if not may_be_null and nulls(keys) is not None:
+        if payload.valid is not None or nulls(keys) is not None:
             raise InvalidArgument(
                 self._wrong(f"a value for the key {name!r} in each row", "a null", "it matches nothing")
             )

@@ -19,7 +19,7 @@ from cartesius.analysis.field_reads import fields_read
 from cartesius.analysis.lineage import hints_of
 from cartesius.columns.batches.feeds import Feed
 from cartesius.columns.stages.rows import FAR, Rows
-from cartesius.columns.vectors.key_codes import any_nan
+from cartesius.columns.vectors.key_codes import nulls
 from cartesius.columns.vectors.normalising import normalised, wrapped
 from cartesius.columns.vectors.vectors import RECORD, TUPLE, Struct, Vector
 from cartesius.data.records import TAKEN, taken
@@ -122,7 +122,7 @@ class Given:
         if self.reactive.key is None:
             return Struct(TUPLE, (), (), self.table.num_rows)
         keys = self.vector(str(self.reactive.key))
-        if keys.valid is not None or any_nan(keys):
+        if nulls(keys) is not None:
             raise InvalidArgument(
                 self.wrong(f"a value for the key {self.reactive.key!r} in each row", "a null", "; it matches nothing")
             )

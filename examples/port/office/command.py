@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
+from datetime import time
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -18,8 +19,9 @@ from examples.port.programs import rule_pack
 from examples.port.tables import UnusableFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from datetime import datetime
+
+    from examples.port.inputs import Day
 
 
 @click.command(context_settings={"show_default": True, "max_content_width": 110})
@@ -118,15 +120,14 @@ def board(
             Path(where).parent.mkdir(parents=True, exist_ok=True)
         store = Store(where)
         stop = Event()
-        with nullcontext() if feed == "none" else store.feeding():
+        with nullcontext() if feed == "none" else store.feeding(), ExitStack() as ending:
+            ending.callback(stop.set)
             proposals = pack_proposal(rules, "built in")
             if file is not None:
                 followed = opened(file, rules, store.packs())
                 rules, proposals = followed.pack, file_proposals(followed, who)
             if feed == "replay":
-                begin = day.start + (start.hour * 3600 + start.minute * 60 + start.second) * 1_000_000
-                if begin > day.start:
-                    click.echo(f"board: a new store has all before {start:%H:%M} judged first", err=True)
+                begin = _begin(day, start)
                 start_replay(lambda: Replay(day, rules, store, begin=begin, speed=speed, proposals=proposals), stop)
             elif topics is not None:
                 from examples.port.office.kafka_feed import start_kafka  # noqa: PLC0415 - as above
@@ -134,7 +135,7 @@ def board(
                 start_kafka(kafka, topics, store, day, rules, stop, rules=rules_topic)
             following, foresight = Following(store), Foresight(day, rules)
             shown = Board(store, following, day, foresight)
-            with _stopping(stop), beside(where, alerts, foresight.next_change):
+            with beside(where, alerts, foresight.next_change):
                 following.start(stop)
                 shown.start(stop)
                 serve(page_of(shown, following), port, not no_browser, "The harbour office is", host)
@@ -143,9 +144,8 @@ def board(
         sys.exit(2)
 
 
-@contextmanager
-def _stopping(stop: Event) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        stop.set()
+def _begin(day: Day, start: datetime) -> int:
+    """Return when a new store begins; what is before is judged at once, which takes seconds."""
+    if start.time() != time.min:
+        click.echo(f"board: a new store has all before {start:%H:%M} judged first", err=True)
+    return day.start + (start.hour * 3600 + start.minute * 60 + start.second) * 1_000_000

@@ -55,8 +55,8 @@ def store(where):
     opened.close()
 
 
-def test_one_process_at_a_time_judges_into_a_store(tmp_path):
-    one, other = Store(str(tmp_path / "office.db")), Store(str(tmp_path / "office.db"))
+def test_one_process_at_a_time_judges_into_a_store(where):
+    one, other = Store(where), Store(where)
     with one.feeding(), pytest.raises(UnusableStore, match="another process does"), other.feeding():
         pass
     with other.feeding():
