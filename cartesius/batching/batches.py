@@ -110,7 +110,7 @@ class Batch:
         self._fresh: list[list[Entry]] = [[] for _ in self.slots]
         self._gone: list[list[Entry]] = [[] for _ in self.slots]
         self._taken: list[list[Entry]] = [[] for _ in self.slots]
-        self._leaving: list[tuple[Slot, Entry]] = []
+        self.leaving: list[tuple[Slot, Entry]] = []
         self.recalled: set[int] = set()  # the numbers of the rows that are brought back, which are no deliveries
         self.taken_back: set[int] = set()  # the numbers of what is displaced since its source takes it back
         self.portion = self._fresh  # what selectors choose from
@@ -163,7 +163,8 @@ class Batch:
             return
         if slot.ledger.hands:
             slot.ledger.give(-1)
-        if entry.deletes:
+        deletes = entry.deletes
+        if deletes:
             slot.ledger.count(Fate.EXPIRED)
         self.cause = entry.cause  # of what a gate has let go its own, not that of what was pushed
         if self.versions is not None:
@@ -173,7 +174,7 @@ class Batch:
         before = memory.row(entry.row_key) if slot.is_table else None
         if self.world.durable:
             check_storable(entry, slot.as_durable)
-        if not entry.deletes:
+        if not deletes:
             if entry.number >= 0:  # a gate lets it through once more: that is another event
                 entry = entry.again()
             self.world.journal.append(partial(setattr, entry, "number", -1))  # a gate may hold it again
@@ -184,7 +185,7 @@ class Batch:
             if self.world.provenance is not None:
                 self.world.provenance.departures.lets(before, "the next change of its row")
             displace(slot, before)
-        if not entry.deletes:
+        if not deletes:
             self.push(slot, entry)
             if self.partial is not None and self.null_keys.leaves(slot, entry) and slot.memory.holds(entry):
                 if not self.is_pure:
@@ -193,7 +194,7 @@ class Batch:
 
     def push(self, slot: Slot, entry: Entry) -> None:
         """Let the restrictions of memory see a stored entry."""
-        push(slot, entry)
+        slot.operations[push](slot, entry)
         if self.is_pure and entry.uses != UNLIMITED:
             message = (
                 f"{self.name}: expected no restriction that spends beside retracting or optionally but the uses of"
@@ -246,7 +247,7 @@ class Batch:
 
     def expire(self, slot: Slot, entry: Entry) -> None:
         """Let an entry leave at the end of the batch; its results stand."""
-        self._leaving.append((slot, entry))
+        self.leaving.append((slot, entry))
 
     def _displace(self, slot: Slot, entry: Entry) -> None:
         if self.versions is not None:
@@ -260,13 +261,9 @@ class Batch:
             self._count_gone(slot, entry)
         elif entry.state == LIVE:
             more = entry.more
-
-            def undo() -> None:
-                entry.state, entry.more = LIVE, more
-
-            self.world.journal.append(undo)
+            self.world.journal.append(partial(_live_again, entry, more))
             entry.state = GONE
-            entry.note(cause=self.cause)
+            entry.more = {"cause": self.cause} if more is None else {**more, "cause": self.cause}
             self._gone[slot.index].append(entry)
             self._count_gone(slot, entry)
 
@@ -365,16 +362,24 @@ class Batch:
                     self.operations[select](self._matches(portion))
             self.output.look()
             self._collect_garbage()
-        for slot, entry in self._leaving:
-            if slot.memory.holds(entry):
-                self.count_left(slot, entry, Fate.USED_UP if entry.uses == 0 else Fate.EXPIRED)
-                self._remove(slot, entry)
+        self.let_leave()
         self.taken_back.clear()
         self.recalled.clear()
-        self._leaving.clear()
         self.is_reconsidered = False
         if self.absences is not None:
             self.absences.settle()
+
+    def let_leave(self) -> None:
+        """Let what leaves at the end of the batch go."""
+        for slot, entry in self.leaving:
+            if slot.memory.holds(entry):
+                self.count_left(slot, entry, Fate.USED_UP if entry.uses == 0 else Fate.EXPIRED)
+                self._remove(slot, entry)
+        self.leaving.clear()
+
+    def marked(self, slot: Slot) -> tuple[list[Entry], list[Entry], list[Entry]]:
+        """Return the lists of what is fresh, gone, and taken back in a slot: the same as long as it lives."""
+        return self._fresh[slot.index], self._gone[slot.index], self._taken[slot.index]
 
     def _remove(self, slot: Slot, entry: Entry) -> None:
         slot.memory.remove(entry)
@@ -403,7 +408,7 @@ class Batch:
         """Forget a batch that failed; the journal has undone what it did."""
         for entries in (*self._fresh, *self._gone, *self._taken):
             entries.clear()
-        self._leaving.clear()
+        self.leaving.clear()
         self.taken_back.clear()
         self.recalled.clear()
         self.is_reconsidered = self.is_behind = False
@@ -451,3 +456,7 @@ class Batch:
         if len(spans) == 1:
             return spans[0]
         return hull(spans) if spans else default or self.cause
+
+
+def _live_again(entry: Entry, more: dict[str, Any] | None) -> None:
+    entry.state, entry.more = LIVE, more

@@ -13,9 +13,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import attrs
+
 from cartesius.data.events import EARLIEST
 from cartesius.direct.direct_absences import AbsenceShape, DirectAbsenceCode, absence_shape_of
 from cartesius.direct.direct_chains import code_of
+from cartesius.direct.direct_clauses import ClauseShape, DirectClauseCode, clause_shape_of
 from cartesius.direct.direct_held import DirectHeldCode, HeldShape, held_shape_of
 from cartesius.direct.direct_shapes import shape_of
 from cartesius.direct.direct_totals import DirectTotalsCode, TotalsShape, totals_shape_of
@@ -37,10 +40,10 @@ if TYPE_CHECKING:
     from cartesius.programs.steps import Steps
 
 Code: TypeAlias = (
-    "DirectCode | DirectTotalsCode | DirectHeldCode | DirectAbsenceCode | OfTables"  # each has the text of a function
+    "DirectCode | DirectClauseCode | DirectTotalsCode | DirectHeldCode | DirectAbsenceCode | OfTables"  # each has the text of a function
 )
 OfTables: TypeAlias = "DirectTableCode | DirectTreeCode | DirectKeptCode"
-OfStream: TypeAlias = "Shape | HeldShape | TotalsShape | AbsenceShape"
+OfStream: TypeAlias = "Shape | ClauseShape | HeldShape | TotalsShape | AbsenceShape"
 Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
 
 
@@ -65,10 +68,12 @@ class DirectPushes:
         return self._known[reactive]
 
     def _code(
-        self, shape: Shape | HeldShape | TotalsShape | AbsenceShape | TableShape | TreeShape | KeptShape
+        self, shape: Shape | ClauseShape | HeldShape | TotalsShape | AbsenceShape | TableShape | TreeShape | KeptShape
     ) -> Code | str:
         if isinstance(shape, AbsenceShape):
             return DirectAbsenceCode(shape, self._steps, self._lateness)
+        if isinstance(shape, ClauseShape):
+            return DirectClauseCode(shape, self._steps, self._lateness)
         if isinstance(shape, HeldShape):
             return DirectHeldCode(shape, self._steps, self._lateness)
         if isinstance(shape, TotalsShape):
@@ -122,4 +127,8 @@ def _shape_of_stream(program: Program, reactive: Reactive) -> OfStream | str:
             return totals_shape_of(program, join)
         if join.pattern.absent.names:
             return absence_shape_of(program, join, index)
-    return shape_of(program, reactive)
+    shape = shape_of(program, reactive)
+    if isinstance(shape, str) and len(bound) == 1:
+        through_clauses = clause_shape_of(program, *bound[0])
+        return shape if isinstance(through_clauses, str) else attrs.evolve(through_clauses, why=shape)
+    return shape

@@ -12,7 +12,8 @@ from cartesius.correlations.continuations import controlled
 from cartesius.correlations.gates import taking
 from cartesius.effects.layers import STRAND_LAYERS
 from cartesius.effects.operations import Operation, forward
-from cartesius.errors import InvalidArgument
+from cartesius.effects.resumptions import running
+from cartesius.errors import InvalidArgument, add_place
 from cartesius.language.clauses import kept
 from cartesius.language.families import arrive, completes, ended, select, start, tick
 from cartesius.language.matches import by_key
@@ -74,15 +75,25 @@ def of_slot(installed: Installed, function: Callable[..., Any], slot: Slot, fami
     prefix = installed.prefixes[slot.index]
     provenance = installed.join.world.provenance
     takes = taking(installed, slot) if family is arrive else None
+    has_copies = installed.has_copies
 
     def clause(slot_: Slot, *arguments: Any) -> Any:
         if not arguments:  # asked when the correlation is built, for no event
             return function(installed.stateless, slot_)
+        entry = arguments[0]
         if takes is not None:
-            takes(arguments[0])
-        keys = arguments[0].keys
-        key = tuple([keys[p] for p in prefix]) if prefix else ()
-        return installed.run(function, key, (slot_, *arguments))
+            takes(entry)
+        key = tuple([entry.keys[p] for p in prefix]) if prefix else ()
+        at_work = installed.copy(key) if has_copies else installed.stateless
+        here = running().__dict__  # as `Installed.run_on` does, which the clauses that run most often need not call
+        before, here["copy"] = here.get("copy"), (installed, key)
+        try:
+            return function(at_work, slot_, *arguments)
+        except Exception as error:
+            add_place(error, in_clause(function, installed.restriction))
+            raise
+        finally:
+            here["copy"] = before
 
     def recorded(slot_: Slot, *arguments: Any) -> Any:
         assert provenance is not None  # Invariant: it is used where events are recorded
@@ -96,6 +107,11 @@ def of_slot(installed: Installed, function: Callable[..., Any], slot: Slot, fami
             return clause(slot_, *arguments)
 
     return clause if provenance is None else recorded
+
+
+def in_clause(function: Callable[..., Any], restriction: object) -> str:
+    """Say where an error has come up."""
+    return f"in the clause {function.__name__!r} of {restriction!r}"
 
 
 def of_copy(installed: Installed, function: Callable[..., Any]) -> Callable[..., Any]:

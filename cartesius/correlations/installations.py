@@ -12,7 +12,7 @@ from copy import copy as shallow_copy
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from cartesius.correlations.clause_layers import clauses_of_layers
+from cartesius.correlations.clause_layers import clauses_of_layers, in_clause
 from cartesius.correlations.gates import count_set_aside
 from cartesius.correlations.placements import Place
 from cartesius.data.entries import GONE
@@ -284,7 +284,7 @@ class Installed(Place):
         try:
             return function(copy, *arguments)
         except Exception as error:
-            add_place(error, f"in the clause {function.__name__!r} of {self.restriction!r}")
+            add_place(error, in_clause(function, self.restriction))
             raise
         finally:
             here["copy"] = before

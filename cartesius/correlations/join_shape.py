@@ -110,7 +110,7 @@ class Join:
             if self.batch.windows is not None and isinstance(one.node, Retain):
                 self.batch.windows.keep = partial(keep_closed, one)
         self.is_table = any(facts.makes_table(one) for one in self.installed)
-        self._completes_early = any(facts.ends_early(one) for one in self.installed)
+        self.may_complete_early = any(facts.ends_early(one) for one in self.installed)
         self._openers = [
             [one for one in self.installed if one.starts and one.prefix and slot in one.named] for slot in self.slots
         ]
@@ -175,6 +175,13 @@ class Join:
             one.copy(one.key_of(slot, entry))
         if not slot.door.holds_back(entry):
             slot.operations[arrive](slot, entry)  # no release: what comes to windows together is one batch
+
+    def way_in(self, slot: Slot) -> tuple[Callable[[Slot, Entry], object], bool]:
+        """Return what lets an event of a stream come in that has its keys, and whether that counts the delivery."""
+        if self._openers[slot.index] or any(slot in one.pausing for one in self.installed):
+            return self.let_in, True
+        is_gated = any(slot in one.gated for one in self.installed)
+        return (slot.operations[arrive] if is_gated else self.batch.store), False
 
     def take_back(self, slot: Slot, entry: Entry, fate: Fate) -> None:
         """Let an event be taken back; of what gates held of it, count what becomes of it."""
@@ -278,7 +285,7 @@ class Join:
             for index in sorted(arrived):
                 self.batch.share(self.slots[index])
             self.commit()
-            may_be_over = self._completes_early or not self.slots or any(slot.ended for slot in self.slots)
+            may_be_over = self.may_complete_early or not self.slots or any(slot.ended for slot in self.slots)
             if may_be_over and not self.is_done and self.bindings.operations[completes](arrived):
                 self.world.journal.append(lambda: setattr(self, "is_done", False))
                 self.is_done = True

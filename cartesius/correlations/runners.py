@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cartesius.data.entries import Entry
     from cartesius.data.events import Time
     from cartesius.effects.handlers import Handler
+    from cartesius.effects.operations import Frame
 
 _FINISHED = object()
 Answer = TypeVar("Answer")
@@ -68,6 +69,11 @@ class InPlace:
         self._evidence = Evidence(outer, inner)
         self._work: deque[Callable[[], object]] = deque()
         self.under_outer = self._evidence.outside
+
+    @property
+    def frames(self) -> tuple[Frame, Frame, Frame]:
+        """The outermost handler, the innermost of those around the slots, and the innermost of all."""
+        return self._evidence.frames
 
     def build(self) -> None:
         """Forget what a failed step has left."""

@@ -37,7 +37,7 @@ class DirectLoops:
         with ExitStack() as stack:
             for step in self._shape.steps:
                 index = step.slot
-                found, keys, condition = f"entries{index}", self.look_up_keys(step), ""
+                values, keys, condition = f"entries{index}.values()", self.look_up_keys(step), ""
                 if keys is not None:
                     key, condition = keys
                     stack.enter_context(self._lines.under(condition))
@@ -50,13 +50,14 @@ class DirectLoops:
                 if keys is not None:
                     self._lines.add(f"""
                         found = {found}
-                        found{index} = found if type(found) is dict else {{}} if found is None else {{0: found}}
+                        found{index} = found.values() if type(found) is dict else () if found is None else (found,)
                     """)
-                    found = f"found{index}"
-                self._lines.add(f"visited{index} += len({found})")
+                    values = f"found{index}"
+                self._lines.add(f"visited{index} += len({values})")
                 is_forward = self._shape.join.batch.rank.is_oldest_first or self._shape.is_single(step)
-                values = f"{found}.values()" if is_forward else f"reversed({found}.values())"
-                stack.enter_context(self._lines.under(f"for part{index} in {values}:"))
+                stack.enter_context(
+                    self._lines.under(f"for part{index} in {values if is_forward else f'reversed({values})'}:")
+                )
             self.combine(near)
 
     def is_own(self, bound: int, position: int) -> bool:

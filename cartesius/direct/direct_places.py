@@ -47,6 +47,11 @@ class DirectPlaces:
         self._bound |= {table_name(slot.index, index): table for index, table in self._indexes.items()}
         self._bound |= {f"probe{p}": slot.memory.probes[p] for p in (*dues, *self._links)}
 
+    @property
+    def is_of_keys(self) -> bool:
+        """Whether entries are found by their keys alone, whatever becomes of payloads."""
+        return self.is_known and not self._links
+
     def link(self, lines: Lines, positions: Collection[int], constants: Constants) -> None:
         """Write what computes the values that link the new entry: those that it is found by, and others."""
         slot = self._slot.index

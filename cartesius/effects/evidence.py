@@ -41,6 +41,7 @@ class Evidence:
         self._outermost = frames[0]
         self._outside = frames[len(outer.parts()) - 1]
         self._inside = frames[-1]
+        self.frames = self._outermost, self._outside, self._inside
 
     def outside(self, thunk: Callable[[], Answer]) -> Answer:
         """Run ``thunk`` under the handlers around the slots, and those in force here."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cartesius.data.generated import commented
+from cartesius.direct.direct_clauses import DirectClauseCode
 from cartesius.errors import NotInstalled
 from cartesius.installation import needing
 
@@ -26,7 +27,9 @@ def tier_of(engine: EngineCore, join: Join) -> str:
     found = {slot.reactive: engine._pushes.of(slot.reactive) for slot in join.slots if slot.reactive.pattern is None}
     reasons = list(dict.fromkeys([code for code in found.values() if isinstance(code, str)]))
     if found and not reasons:
-        return f"in place: a push is one function of its own{_but(engine, *found)}"
+        through = dict.fromkeys([code.why for code in found.values() if isinstance(code, DirectClauseCode)])
+        calling = "".join(f", which calls clauses, as {why}" for why in through)
+        return f"in place: a push is one function of its own{calling}{_but(engine, *found)}"
     return f"in place: by direct calls of the clauses, as {reasons[0] if reasons else 'it has no input of its own'}"
 
 

@@ -41,7 +41,10 @@ def memory(slot: Slot) -> list[Entry]:
     2 retained
     [(3,), (4,)]
     """
-    installed, key = of_clause("memory", slot)
+    copy = running().__dict__.get("copy")
+    if copy is None or not hasattr(slot, "door"):
+        copy = of_clause("memory", slot)
+    installed, key = copy
     return slot.memory.under(installed.prefixes[slot.index], key)
 
 

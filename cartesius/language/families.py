@@ -58,7 +58,7 @@ class Family:
 
     def __call__(self, slot: Slot, *arguments: object) -> Any:
         """Perform the operation of ``slot``."""
-        if not isinstance(slot, Slot):
+        if slot.__class__ is not Slot:
             message = (
                 f"{self.name}: expected the slot first, as a clause receives it, but got {slot!r}"
                 f" (type={type(slot).__name__})"

@@ -61,7 +61,7 @@ class Steps:
             self.world.journal.is_open = True  # there is no way back any more
         except BaseException:
             if not self.world.journal.is_open:
-                self._undo(before)
+                self.undo(before)
             restore_handlers()
             self.is_running = False
             raise
@@ -69,7 +69,8 @@ class Steps:
         self.world.finish()
         return out
 
-    def _undo(self, before: tuple[Any, ...]) -> None:
+    def undo(self, before: tuple[Any, ...]) -> None:
+        """Undo all that was done since `World.begin` has returned ``before``."""
         self.world.journal.is_open = True
         self.world.roll_back(before)
         self.broken_by = " and ".join([holder for join in self.program.joins for holder in holders(join)])
@@ -109,7 +110,7 @@ class Steps:
             self.world.clock = max(self.world.clock, deadline + 1)
             deadlines.present = max(deadline, deadlines.present or deadline)
             if due is None:
-                out += self._finished([])
+                out += self.finished([])
                 continue
             _, _, number, installed, key = due
             if number > before:  # asked for during this move
@@ -118,7 +119,7 @@ class Steps:
                 out += self.propagate(*self._tick(installed, key, deadline + 1))
         deadlines.present = None
         self.world.clock = max(self.world.clock, time)
-        return self._finished(out)
+        return self.finished(out)
 
     def _tick(
         self, installed: Installed, key: tuple[Any, ...], now: Time
@@ -175,7 +176,7 @@ class Steps:
             ended: What ends.
             without: The slots for which what comes is too late.
         """
-        return self._finished(self._step(events, ended, without))
+        return self.finished(self._step(events, ended, without))
 
     def begin_anew(
         self, joins: Sequence[Join], events: dict[Reactive, list[Event]], ended: set[Reactive]
@@ -183,9 +184,9 @@ class Steps:
         """Run the first step of correlations that have come while others were at work; return what outputs emit."""
         self.world.steps += 1
         self._visit(joins, events, ended)
-        return self._finished(self._emitted(events))
+        return self.finished(self._emitted(events))
 
-    def _finished(self, out: list[Event]) -> list[Event]:
+    def finished(self, out: list[Event]) -> list[Event]:
         """Run a step for each event released at a door, tick asked for, and deadline that floors have passed."""
         deadlines = self.world.deadlines
         while True:

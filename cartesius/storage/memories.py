@@ -65,11 +65,12 @@ class Memory:
             entry.state, entry.more = state, more
             entry.number = -1  # a gate may hold it again
 
-        def do() -> None:
-            entry.state = FRESH
-            self.put(entry, places)
-
-        self.journal.change(do, undo)
+        journal = self.journal
+        before, journal.is_open = journal.is_open, True  # as `Journal.change` does, which costs two calls
+        entry.state = FRESH
+        self.put(entry, places)
+        journal.append(undo)
+        journal.is_open = before
 
     def remove(self, entry: Entry) -> None:
         """Take an entry out for good."""
@@ -190,7 +191,8 @@ class Memory:
 
     def under(self, positions: tuple[int, ...], key: tuple[Any, ...]) -> list[Entry]:
         """Return the present entries under a key, a tuple of one value a position, newest first."""
-        return [e for e in reversed(self.keyed(positions, key)) if e.state != GONE]  # type: ignore[call-overload]  # all of them can be reversed
+        found: Any = self.lookup(positions, key[0] if len(positions) == 1 else key)
+        return [e for e in reversed(found) if e.state != GONE]
 
     def keyed(self, positions: tuple[int, ...], key: tuple[Any, ...]) -> Collection[Entry]:
         """Return the entries under a key, a tuple of one value a position, oldest first, gone ones included."""

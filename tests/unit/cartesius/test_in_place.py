@@ -509,4 +509,6 @@ def test_explain_says_how_a_correlation_runs() -> None:
     held = correlate(x=left, yields=lambda x: x, restrict=resuming("x"))
     assert tier_line(Engine(held)) == "reference: on coroutines, as resuming('x') may suspend a strand"
     asked = correlate(x=left, yields=lambda x: x, restrict=asking("x"))
-    assert tier_line(Engine(asked)) == "in place: by direct calls of the clauses, as asking('x') runs as written"
+    assert tier_line(Engine(asked)) == (
+        "in place: a push is one function of its own, which calls clauses, as asking('x') runs as written"
+    )

@@ -1,0 +1,284 @@
+"""Direct clauses: a push into a stack of which something runs as written, as one function that calls those clauses.
+
+What lies around the clauses is text: the door, the keys, the entry, what it is combined with, the body and the events.
+The clauses run under the handlers of the correlation, as ever, and change the state as they go; so if something fails
+the journal undoes the call, and it is done again as written, which fails as well, and says where.
+
+A batch that is more than one event which came and some which left (a gate has let several go, somebody chooses, an
+event has limited uses) ends as every other does.
+
+Invariant: what it computes is what the clauses, the enumeration and the body would have computed.
+
+Source: DESIGN 4; SEMANTICS 1.12.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cartesius.correlations.runners import InPlace
+from cartesius.data.entries import FRESH, LIVE
+from cartesius.direct.direct_clock import TIMES, taken
+from cartesius.direct.direct_loops import DirectLoops, table_name
+from cartesius.direct.direct_places import DirectPlaces
+from cartesius.direct.direct_scope import STREAM_SCOPE
+from cartesius.direct.direct_shapes import Shape, standing
+from cartesius.direct.direct_texts import FAILING, DirectText
+from cartesius.effects.resumptions import running
+from cartesius.language.families import push, select
+from cartesius.plan import facts
+from cartesius.programs.give_ups import LeftToClauses
+from cartesius.results.outputs import Events
+from cartesius.rows.enumeration import Product
+from cartesius.storage.conservation import Fate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.correlations.join_shape import Join
+    from cartesius.data.entries import Entry
+    from cartesius.language.families import Slot
+    from cartesius.programs.programs import Program
+    from cartesius.programs.steps import Steps
+
+
+@attrs.frozen(eq=False)
+class ClauseShape:
+    """A push into a slot that clauses see."""
+
+    join: Join
+    slot: Slot
+    combined: Shape | None  # how what has come is combined; None: the batch ends as every other does
+    why: str = ""  # why clauses are called
+
+
+def clause_shape_of(program: Program, join: Join, index: int) -> ClauseShape | str:
+    """Return what a push into a slot does, or why it needs more than its clauses."""
+    batch = join.batch
+    if not join.is_in_place:
+        return f"{join.suspending[0]!r} may suspend a strand"
+    if not isinstance(batch.output, Events) or batch.partial is not None or not isinstance(batch.product, Product):
+        return "its results are not single combinations of events"
+    if batch.versions is not None or any(slot.is_table or slot.reactive.table or slot.has_windows for slot in join.slots):
+        return "not all slots are bound to streams, without windows"
+    if join.may_complete_early or any(slot.notes_door for slot in join.slots):
+        return "it may complete by itself, or an event comes to several slots"
+    if any(needed.space is None for of_slot in join.bindings.needed for needed in of_slot):
+        return "events without a key are looked for, and set aside"
+    slot = join.slots[index]
+    return standing(program, join) or ClauseShape(join, slot, _combined(join, slot))
+
+
+def _combined(join: Join, slot: Slot) -> Shape | None:
+    product, batch = join.batch.product, join.batch
+    if type(product) is not Product or batch.body.is_relative or batch.is_pure:
+        return None
+    if any(facts.consumes(one) or any(family is select for _, family, _, _ in one.marks) for one in join.installed):
+        return None
+    steps, walk = product.plans[slot.index]
+    if walk or any(step.earlier or step.later for step in steps):
+        return None
+    return Shape(join, slot, tuple(steps), {}, {}, frozenset(), (), None, (), (), None)
+
+
+class DirectClauseCode(DirectText):
+    """The function of one slot, and its text."""
+
+    def __init__(self, shape: ClauseShape, steps: Steps, lateness: int | None) -> None:
+        join, slot = shape.join, shape.slot
+        super().__init__(join, slot, steps, lateness, STREAM_SCOPE)
+        self.why = shape.why
+        self._combined = shape.combined
+        self._taken = taken(lateness)
+        come_to, self._is_counted = join.way_in(slot)
+        self._places = DirectPlaces(slot, len(join.bindings.spaces), frozenset())
+        self._is_stored = come_to == join.batch.store and self._places.is_of_keys and not join.batch.is_pure
+        assert isinstance(join.runner, InPlace)  # Invariant: the shape has seen that
+        outermost, outside, inside = join.runner.frames
+        frame, _, pushed = inside.find(slot.operations[push])
+        self._is_seen = frame is not outside  # by a restriction of memory
+        self._is_simple = [True]  # until an event with limited uses is found
+        bound: dict[str, Any] = {"running": running, "outermost": outermost, "outside": outside, "inside": inside}
+        bound |= {"join": join, "batch": join.batch, "admits": join.batch.body.admits, "leaving": join.batch.leaving}
+        bound |= {"come_to": come_to, "slot": slot, "correlation": join.number, "deadlines": join.world.deadlines}
+        bound |= {"is_simple": self._is_simple, "unlimited": self._unlimited, f"slot{slot.index}": slot.name}
+        bound |= {"pushed": pushed, "pushed_under": frame.outer, "push_of_slot": slot.operations[push]}
+        if self._is_stored:
+            bound |= {"go": self._places.taking(), "unstore": unstored, "FRESH": FRESH, "partial": partial}
+        bound |= {f"released{one.number}": one.released for one in join.installed}
+        for other in join.slots:
+            entries, indexes = other.memory.parts()
+            bound |= {f"memory{other.index}": other.memory, f"entries{other.index}": entries}
+            bound |= {table_name(other.index, positions): table for positions, table in indexes.items()}
+            marked = zip(("fresh", "gone", "taken"), join.batch.marked(other), strict=True)
+            bound |= {f"{name}{other.index}": entries for name, entries in marked}
+        self._write()
+        self.function: Callable[..., Any] = self._define(bound)
+
+    def _unlimited(self, part: Entry) -> bool:
+        """Return True; raise `LeftToClauses`, and let every other batch end by itself, if uses are limited."""
+        if part.more is not None and "uses" in part.more:
+            self._is_simple.clear()
+            reason = "an event has limited uses"
+            raise LeftToClauses(reason)
+        return True
+
+    def _write(self) -> None:
+        add = self._lines.add
+        with self._lines.under("def push(value, at):"):
+            add(TIMES)
+            add(self._clock)
+            self._prepare()
+            with self._lines.under("try:"):
+                self._find_out()
+                self._change()
+            self._fail()
+            add("""
+                steps.is_running = False
+                world.finish()
+                return out
+            """)
+
+    def _prepare(self) -> None:
+        self._lines.add("""
+            if type(value) not in plain:
+                value = wrap(value)
+            here = running().__dict__
+            stack, copy, performing = here.get("stack"), here.get("copy"), here.get("performing")
+            above, begun = outermost.outer, None
+            ordinal = world.events + 1
+            out = []
+            steps.is_running = True
+        """)
+
+    def _fail(self) -> None:
+        self._lines.add(f"""
+            except BaseException as error:
+                here["stack"], here["copy"], here["performing"] = stack, copy, performing
+                outermost.outer = above
+                if begun is not None and not journal.is_open:
+                    steps.undo(begun)
+                steps.is_running = False
+                if isinstance(error, Exception) and not journal.is_open:
+                    {FAILING}
+                raise
+        """)
+
+    def _find_out(self) -> None:
+        self._keys()
+        self._entry()
+
+    def _change(self) -> None:
+        """Write what changes the state, which may fail."""
+        own = self._slot.index
+        self._lines.add(f"""
+            part{own}.number = -1
+            begun = world.begin()
+        """)
+        self._lines.add(self._taken)
+        self._lines.add("" if self._is_counted else self._slot.ledger.text(Fate.DELIVERED))
+        self._lines.add(f"""
+            outermost.outer = stack
+            here["stack"], here["copy"], here["performing"] = inside, None, None
+            batch.cause = (start, end)
+        """)
+        self._let_in()
+        self._lines.add('here["stack"] = outside')
+        for one in self._join.installed:
+            self._lines.add(f"released{one.number}.clear()" if one.marks else "")
+        if self._combined is None:
+            self._lines.add("batch.commit()\nout = batch.output.settle()")
+        else:
+            self._end(self._combined)
+        self._lines.add("""
+            here["stack"], here["copy"], here["performing"] = stack, copy, performing
+            outermost.outer = above
+            if deadlines.soon or join.has_played:
+                out = steps.finished(out)
+            journal.is_open = True  # who has called it closes it when it has what comes out
+        """)
+
+    def _let_in(self) -> None:
+        """Write what lets the event come in: to the gates, or else into memory, and to who restricts that."""
+        own = self._slot.index
+        if not self._is_stored:
+            self._lines.add(f"come_to(slot, part{own})")
+            return
+        self._places.link(self._lines, (), self._constants)
+        self._lines.add(f"""
+            part{own}.state = FRESH
+            journal.is_open = True
+            world.number = part{own}.number = stored = world.number + 1
+        """)
+        self._places.put(self._lines, {})
+        self._lines.add(f"""
+            journal.append(partial(unstore, go, part{own}))
+            journal.is_open = False
+            fresh{own}.append(part{own})
+        """)
+        if self._is_seen:
+            self._lines.add(f"""
+                here["stack"], here["performing"] = pushed_under, push_of_slot
+                pushed(slot, part{own})
+                here["performing"] = None
+            """)
+
+    def _end(self, shape: Shape) -> None:
+        """Write the end of a batch."""
+        own, others = self._slot.index, [slot.index for slot in self._join.slots if slot is not self._slot]
+        empty = [f"taken{own}", "batch.is_reconsidered", "batch.output.events"]
+        empty += [f"{name}{other}" for other in others for name in ("fresh", "gone", "taken")]
+        with self._lines.under(f"if is_simple and len(fresh{own}) == 1 and not ({' or '.join(empty)}):"):
+            self._combine(shape)
+        with self._lines.under(f"elif fresh{own} or gone{own} or leaving or {' or '.join(empty)}:"):
+            self._lines.add("batch.commit()\nout = batch.output.settle()")
+
+    def _combine(self, shape: Shape) -> None:
+        own = self._slot.index
+        spaces = self._join.bindings.spaces
+        self._lines.add(f"(come,) = fresh{own}")
+        with self._lines.under(f"if come is not part{own}:"):  # a gate has made another event of it
+            self._lines.add(f"part{own}, start, end = come, come.start, come.end")
+            for space, by in enumerate(spaces):
+                self._lines.add(f"key{space} = come.keys[{space}]" if own in by else "")
+        self._lines.add(f"if part{own}.more is not None:\n    unlimited(part{own})")
+        sources = [source for step in shape.steps for source in step.sources]
+        probed = {position for bound, position, _ in sources if bound == own and position >= len(spaces)}
+        self._places.link(self._lines, probed, self._constants)
+        self._lines.add("tuples = 0")
+        for step in shape.steps:
+            self._lines.add(f"visited{step.slot} = 0")
+        near = [f"(part{step.slot}.more is None or unlimited(part{step.slot}))" for step in shape.steps]
+        if self._join.batch.body.is_filtered:
+            row = ", ".join(f"part{slot.index}" for slot in self._join.slots)
+            near.append(f"admits([{row}])")
+        DirectLoops(shape, self._lines, self._constants, self._texts).write(" and ".join(near))
+        self._lines.add("world.candidates += tuples")
+        for step in shape.steps:
+            self._lines.add(f"memory{step.slot}.visited += visited{step.slot}")
+        self._lines.add(f"""
+            part{own}.state = LIVE
+            fresh{own}.clear()
+        """)
+        with self._lines.under(f"if gone{own}:"):
+            self._lines.add(f"go_out = memory{own}.remove")
+            if self._is_stored:
+                self._lines.add("""
+                    if not (leaving or deadlines.soon or join.has_played):
+                        go_out, journal.is_open = go, True  # nothing follows that may fail
+                """)
+            self._lines.add(f"""
+                for entry in gone{own}:
+                    go_out(entry)
+                gone{own}.clear()
+            """)
+        self._lines.add("if leaving:\n    batch.let_leave()")
+
+
+def unstored(take: Callable[[Entry], None], entry: Entry) -> None:
+    """Undo that an entry was stored: `Batch.store` would, too."""
+    take(entry)
+    entry.state, entry.number = LIVE, -1
