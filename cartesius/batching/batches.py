@@ -269,12 +269,12 @@ class Batch:
 
     def _count_gone(self, slot: Slot, entry: Entry) -> None:
         is_first = slot.shared is None or slot.shared.leader is slot  # otherwise the first slot has counted it
-        if is_first and entry.number not in self.recalled:
-            self.count_left(slot, entry, self.fate_of(entry))
+        if is_first and not (self.recalled and entry.number in self.recalled):
+            self.count_left(slot, entry, self.fate_of(entry) if self.taken_back else Fate.DISPLACED)
 
     def count_left(self, slot: Slot, entry: Entry, fate: Fate) -> None:
         """Count what has become of an entry that leaves memory."""
-        slot.ledger.count(fate)
+        self.world.fates[slot.ledger.base + fate] += 1
         if self.world.provenance is not None:
             self.world.provenance.left(entry, slot, fate)
 

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
 
-Code: TypeAlias = (
-    "DirectCode | DirectClauseCode | DirectTotalsCode | DirectHeldCode | DirectAbsenceCode | OfTables"  # each has the text of a function
-)
 OfTables: TypeAlias = "DirectTableCode | DirectTreeCode | DirectKeptCode"
+OfStreams: TypeAlias = "DirectCode | DirectClauseCode | DirectTotalsCode | DirectHeldCode | DirectAbsenceCode"
+Code: TypeAlias = "OfStreams | OfTables"  # each has the text of a function
 OfStream: TypeAlias = "Shape | ClauseShape | HeldShape | TotalsShape | AbsenceShape"
+OfTable: TypeAlias = "TableShape | TreeShape | KeptShape"
 Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
 
 
@@ -61,15 +61,24 @@ class DirectPushes:
     def of(self, reactive: Reactive) -> Code | str:
         """Return the code of an input, or why there is none."""
         if reactive not in self._known:
-            of = table_shape_of if reactive.table else _shape_of_stream
             is_output = f"{reactive.name} is an output itself" if reactive in self._program.outputs else ""
-            shape = self._objection or is_output or of(self._program, reactive)
+            shape = self._objection or is_output or self._shape(reactive)
             self._known[reactive] = shape if isinstance(shape, str) else self._code(shape)
         return self._known[reactive]
 
-    def _code(
-        self, shape: Shape | ClauseShape | HeldShape | TotalsShape | AbsenceShape | TableShape | TreeShape | KeptShape
-    ) -> Code | str:
+    def _shape(self, reactive: Reactive) -> OfStream | OfTable | str:
+        program = self._program
+        shape: OfStream | OfTable | str = "what leaves, or is decided, waits for what gates hold"
+        if not any(join.world.deadlines.floored for join in program.joins):
+            of = table_shape_of if reactive.table else _shape_of_stream
+            shape = of(program, reactive)
+        bound = program.bound.get(reactive, [])
+        if isinstance(shape, str) and len(bound) == 1:
+            through_clauses = clause_shape_of(program, *bound[0])
+            return shape if isinstance(through_clauses, str) else attrs.evolve(through_clauses, why=shape)
+        return shape
+
+    def _code(self, shape: OfStream | OfTable) -> Code | str:
         if isinstance(shape, AbsenceShape):
             return DirectAbsenceCode(shape, self._steps, self._lateness)
         if isinstance(shape, ClauseShape):
@@ -127,8 +136,4 @@ def _shape_of_stream(program: Program, reactive: Reactive) -> OfStream | str:
             return totals_shape_of(program, join)
         if join.pattern.absent.names:
             return absence_shape_of(program, join, index)
-    shape = shape_of(program, reactive)
-    if isinstance(shape, str) and len(bound) == 1:
-        through_clauses = clause_shape_of(program, *bound[0])
-        return shape if isinstance(through_clauses, str) else attrs.evolve(through_clauses, why=shape)
-    return shape
+    return shape_of(program, reactive)

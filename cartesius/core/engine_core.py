@@ -144,7 +144,6 @@ class EngineCore(Generic[Result]):
         objections = (
             (self._world.is_reference, "the tier is pinned"),
             (self._durable, "each value is checked, in a durable engine"),
-            (bool(self._world.deadlines.floored), "what leaves, or is decided, waits for what gates hold"),
             (self._world.provenance is not None, "what saw an event is recorded, by trace=True"),
         )
         objection = next((reason for is_so, reason in objections if is_so), "")

@@ -289,13 +289,17 @@ class Join:
             if may_be_over and not self.is_done and self.bindings.operations[completes](arrived):
                 self.world.journal.append(lambda: setattr(self, "is_done", False))
                 self.is_done = True
-            self.batch.is_behind = False  # what comes next, and whoever asks between steps, goes by the clock again
-            events = self.batch.output.settle()
-            if self.world.provenance is not None:
-                self.world.provenance.given(events)
-            return events
+            return self.settle()
 
         return self.runner.under_outer(run)
+
+    def settle(self) -> list[Event]:
+        """End a step; return what it gives."""
+        self.batch.is_behind = False  # what comes next, and whoever asks between steps, goes by the clock again
+        events = self.batch.output.settle()
+        if self.world.provenance is not None:
+            self.world.provenance.given(events)
+        return events
 
     def row(self, key: Any) -> tuple[Any, ...]:
         """Return the row of ``key`` in a tuple, or the empty tuple; only of a table."""

@@ -2,5 +2,5 @@
 
 In reading order: `direct_shapes`, `direct_scope`, `direct_clock`, `direct_texts`, `direct_loops`, `direct_places`,
 `direct_gates`, `direct_sequences`, `direct_bands`, `leaving`, `direct_codes`, `direct_chains`, `direct_totals`,
-`direct_held`, `direct_absences`.
+`direct_held`, `direct_absences`; and, for what only clauses know, `direct_clauses`.
 """

@@ -21,7 +21,7 @@ import attrs
 
 from cartesius.correlations.runners import InPlace
 from cartesius.data.entries import FRESH, LIVE
-from cartesius.direct.direct_clock import TIMES, taken
+from cartesius.direct.direct_clock import TIMES
 from cartesius.direct.direct_loops import DirectLoops, table_name
 from cartesius.direct.direct_places import DirectPlaces
 from cartesius.direct.direct_scope import STREAM_SCOPE
@@ -30,8 +30,10 @@ from cartesius.direct.direct_texts import FAILING, DirectText
 from cartesius.effects.resumptions import running
 from cartesius.language.families import push, select
 from cartesius.plan import facts
+from cartesius.programs.doors import checked_value
 from cartesius.programs.give_ups import LeftToClauses
 from cartesius.results.outputs import Events
+from cartesius.rows.deliveries import entry_of
 from cartesius.rows.enumeration import Product
 from cartesius.storage.conservation import Fate
 
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
+    from cartesius.storage.kept_rows import KeptRows
 
 
 @attrs.frozen(eq=False)
@@ -51,32 +54,38 @@ class ClauseShape:
 
     join: Join
     slot: Slot
-    combined: Shape | None  # how what has come is combined; None: the batch ends as every other does
+    kept: KeptRows | None  # of a table whose rows are kept once for all
+    is_plain: bool  # whether what comes is an event of a stream that has its keys, and is in no windows
+    combined: Shape | None  # how it is combined, then; None: the batch ends as every other does
     why: str = ""  # why clauses are called
 
 
 def clause_shape_of(program: Program, join: Join, index: int) -> ClauseShape | str:
     """Return what a push into a slot does, or why it needs more than its clauses."""
-    batch = join.batch
+    slot = join.slots[index]
     if not join.is_in_place:
         return f"{join.suspending[0]!r} may suspend a strand"
-    if not isinstance(batch.output, Events) or batch.partial is not None or not isinstance(batch.product, Product):
-        return "its results are not single combinations of events"
-    if batch.versions is not None or any(slot.is_table or slot.reactive.table or slot.has_windows for slot in join.slots):
-        return "not all slots are bound to streams, without windows"
-    if join.may_complete_early or any(slot.notes_door for slot in join.slots):
+    if join.may_complete_early or slot.notes_door:
         return "it may complete by itself, or an event comes to several slots"
-    if any(needed.space is None for of_slot in join.bindings.needed for needed in of_slot):
-        return "events without a key are looked for, and set aside"
-    slot = join.slots[index]
-    return standing(program, join) or ClauseShape(join, slot, _combined(join, slot))
+    reason = standing(program, join, has_absent=True)
+    if reason:
+        return reason
+    bindings = join.bindings
+    is_plain = not (slot.is_table or slot.has_windows or join.batch.versions or join.pattern.absent.names)
+    is_plain = is_plain and all(needed.space is not None for needed in bindings.needed[slot.index])
+    combined = _combined(join, slot) if is_plain else None
+    return ClauseShape(join, slot, program.kept.get(slot.reactive), is_plain, combined)
 
 
 def _combined(join: Join, slot: Slot) -> Shape | None:
     product, batch = join.batch.product, join.batch
-    if type(product) is not Product or batch.body.is_relative or batch.is_pure:
+    if not isinstance(batch.output, Events) or batch.partial is not None or type(product) is not Product:
+        return None
+    if batch.body.is_relative or batch.is_pure or any(one.is_table or one.has_windows for one in join.slots):
         return None
     if any(facts.consumes(one) or any(family is select for _, family, _, _ in one.marks) for one in join.installed):
+        return None
+    if any(needed.space is None for of_slot in join.bindings.needed for needed in of_slot):
         return None
     steps, walk = product.plans[slot.index]
     if walk or any(step.earlier or step.later for step in steps):
@@ -89,11 +98,10 @@ class DirectClauseCode(DirectText):
 
     def __init__(self, shape: ClauseShape, steps: Steps, lateness: int | None) -> None:
         join, slot = shape.join, shape.slot
-        super().__init__(join, slot, steps, lateness, STREAM_SCOPE)
+        super().__init__(join, slot, steps, lateness, STREAM_SCOPE, meets=True)
         self.why = shape.why
-        self._combined = shape.combined
-        self._taken = taken(lateness)
-        come_to, self._is_counted = join.way_in(slot)
+        self._shape = shape
+        come_to, self._is_counted = join.way_in(slot) if shape.is_plain else (join.come, True)
         self._places = DirectPlaces(slot, len(join.bindings.spaces), frozenset())
         self._is_stored = come_to == join.batch.store and self._places.is_of_keys and not join.batch.is_pure
         assert isinstance(join.runner, InPlace)  # Invariant: the shape has seen that
@@ -106,17 +114,24 @@ class DirectClauseCode(DirectText):
         bound |= {"come_to": come_to, "slot": slot, "correlation": join.number, "deadlines": join.world.deadlines}
         bound |= {"is_simple": self._is_simple, "unlimited": self._unlimited, f"slot{slot.index}": slot.name}
         bound |= {"pushed": pushed, "pushed_under": frame.outer, "push_of_slot": slot.operations[push]}
+        bound |= {"checked_value": checked_value, "entry_of": entry_of, "kept": shape.kept, "reactive": slot.reactive}
         if self._is_stored:
             bound |= {"go": self._places.taking(), "unstore": unstored, "FRESH": FRESH, "partial": partial}
         bound |= {f"released{one.number}": one.released for one in join.installed}
-        for other in join.slots:
+        if shape.is_plain:
+            bound |= self._of_memories()
+        self._write()
+        self.function: Callable[..., Any] = self._define(bound)
+
+    def _of_memories(self) -> dict[str, Any]:
+        bound: dict[str, Any] = {}
+        for other in self._join.slots:
             entries, indexes = other.memory.parts()
             bound |= {f"memory{other.index}": other.memory, f"entries{other.index}": entries}
             bound |= {table_name(other.index, positions): table for positions, table in indexes.items()}
-            marked = zip(("fresh", "gone", "taken"), join.batch.marked(other), strict=True)
+            marked = zip(("fresh", "gone", "taken"), self._join.batch.marked(other), strict=True)
             bound |= {f"{name}{other.index}": entries for name, entries in marked}
-        self._write()
-        self.function: Callable[..., Any] = self._define(bound)
+        return bound
 
     def _unlimited(self, part: Entry) -> bool:
         """Return True; raise `LeftToClauses`, and let every other batch end by itself, if uses are limited."""
@@ -143,9 +158,9 @@ class DirectClauseCode(DirectText):
             """)
 
     def _prepare(self) -> None:
+        if self._shape.is_plain:
+            self._lines.add("if type(value) not in plain:\n    value = wrap(value)")
         self._lines.add("""
-            if type(value) not in plain:
-                value = wrap(value)
             here = running().__dict__
             stack, copy, performing = here.get("stack"), here.get("copy"), here.get("performing")
             above, begun = outermost.outer, None
@@ -168,19 +183,35 @@ class DirectClauseCode(DirectText):
         """)
 
     def _find_out(self) -> None:
-        self._keys()
-        self._entry()
+        if self._shape.is_plain:
+            self._keys()
+            self._entry()
+            self._lines.add(f"part{self._slot.index}.number = -1")
+        elif self._slot.reactive.table:
+            self._lines.add("value = checked_value(reactive, value)")
 
     def _change(self) -> None:
         """Write what changes the state, which may fail."""
         own = self._slot.index
-        self._lines.add(f"""
-            part{own}.number = -1
+        self._lines.add("""
             begun = world.begin()
+            world.events, world.latest = ordinal, latest
         """)
-        self._lines.add(self._taken)
+        if self._lateness is not None:
+            self._lines.add("""
+                if deadlines.floored or (heap and heap[0][0] < passed):
+                    out = steps.move_clock(passed)
+                world.clock = passed
+            """)
+        self._lines.add("world.steps += 1")
+        if not self._shape.is_plain:
+            change = "kept.change(event)" if self._shape.kept is not None else "event"
+            self._lines.add(f"""
+                event = Event(value, start, end, 1, source, (source, ordinal))
+                part{own} = entry_of(slot, {change})
+            """)
         self._lines.add("" if self._is_counted else self._slot.ledger.text(Fate.DELIVERED))
-        self._lines.add(f"""
+        self._lines.add("""
             outermost.outer = stack
             here["stack"], here["copy"], here["performing"] = inside, None, None
             batch.cause = (start, end)
@@ -189,14 +220,14 @@ class DirectClauseCode(DirectText):
         self._lines.add('here["stack"] = outside')
         for one in self._join.installed:
             self._lines.add(f"released{one.number}.clear()" if one.marks else "")
-        if self._combined is None:
-            self._lines.add("batch.commit()\nout = batch.output.settle()")
+        if self._shape.combined is None:
+            self._lines.add("batch.commit()\nout += join.settle()")
         else:
-            self._end(self._combined)
+            self._end(self._shape.combined)
         self._lines.add("""
             here["stack"], here["copy"], here["performing"] = stack, copy, performing
             outermost.outer = above
-            if deadlines.soon or join.has_played:
+            if deadlines.soon or deadlines.floored or join.has_played:
                 out = steps.finished(out)
             journal.is_open = True  # who has called it closes it when it has what comes out
         """)
@@ -234,7 +265,7 @@ class DirectClauseCode(DirectText):
         with self._lines.under(f"if is_simple and len(fresh{own}) == 1 and not ({' or '.join(empty)}):"):
             self._combine(shape)
         with self._lines.under(f"elif fresh{own} or gone{own} or leaving or {' or '.join(empty)}:"):
-            self._lines.add("batch.commit()\nout = batch.output.settle()")
+            self._lines.add("batch.commit()\nout += join.settle()")
 
     def _combine(self, shape: Shape) -> None:
         own = self._slot.index
@@ -267,7 +298,7 @@ class DirectClauseCode(DirectText):
             self._lines.add(f"go_out = memory{own}.remove")
             if self._is_stored:
                 self._lines.add("""
-                    if not (leaving or deadlines.soon or join.has_played):
+                    if not (leaving or deadlines.soon or deadlines.floored or join.has_played):
                         go_out, journal.is_open = go, True  # nothing follows that may fail
                 """)
             self._lines.add(f"""

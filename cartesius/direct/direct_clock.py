@@ -44,10 +44,8 @@ MEET = """
         if met is None:
             return steps.given_up.leave("something is due before")
 """
-_OPEN = """
+_COME = """
     journal.is_open = True  # who has called it closes it when it has what comes out
-"""
-_TAKEN = """
     world.events, world.latest = ordinal, latest
     world.steps += 1
 """
@@ -63,12 +61,6 @@ def coming(lateness: int | None, *, meets: bool = False) -> tuple[str, str]:
         lateness: That of the engine; None: its clock stands.
         meets: Whether what is due before the event is met by the function itself.
     """
-    come = _OPEN + taken(lateness)
     if lateness is None:
-        return _STANDS, come
-    return _PASSED if meets else _PASSED + _NOTHING_DUE, come
-
-
-def taken(lateness: int | None) -> str:
-    """Return what takes note that an event has come, and moves the clock, where the journal knows how to undo that."""
-    return _TAKEN if lateness is None else _TAKEN + _MOVE
+        return _STANDS, _COME
+    return _PASSED if meets else _PASSED + _NOTHING_DUE, _COME + _MOVE

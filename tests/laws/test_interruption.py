@@ -19,7 +19,19 @@ from unittest import mock
 import pytest
 from hypothesis import settings
 
-from cartesius import Engine, Reactive, Update, correlate
+from cartesius import (
+    Engine,
+    Reactive,
+    Restriction,
+    Slots,
+    Update,
+    correlate,
+    displace,
+    forward,
+    handles,
+    memory,
+    push,
+)
 from cartesius.batching.world import World
 from cartesius.columns.batches import slicing
 from cartesius.columns.batches.slicing import SLICE
@@ -33,17 +45,18 @@ from restrictions import affinely, key_by, most_recently, tumbling, within
 from restrictions.streams import interval_join, map_
 from restrictions.tables import aggregate, count, inner_join, map_table
 from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_windows  # noqa: F401 - they enter exports
-from tests.laws.catalogue import EXPORTS, program_of
+from tests.laws.catalogue import EXPORTS, Program, program_of
 from tests.laws.catalogue_rows import fruitful_rows
 from tests.laws.catalogue_tiers import _batch, often_by_key, told
 from tests.laws.interruption import KINDS, Scene, check, lines_of
+from tests.oracle.test_in_place import a_value
+from tests.oracle.test_in_place_clauses import OWN, a_program
+from tests.oracle.tier_programs import Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from cartesius import Restriction
     from tests.laws.interruption import Place
-    from tests.oracle.tier_programs import Row
 
 
 TIERS = ("reference", "in_place", None)
@@ -151,6 +164,29 @@ def test_every_line_of_all_calls_is_interrupted(pytestconfig):
     assert outcomes["broken"] < outcomes.total() / 10
 
 
+@pytest.mark.parametrize("name", OWN)
+def test_a_push_that_calls_clauses_is_done_or_undone(name, pytestconfig):
+    """Of restrictions as users write them, in the middle of a function."""
+    start, outcomes, number = pytestconfig.getoption("--hypothesis-seed") or 0, Counter(), 0
+    while outcomes.total() < 8 * LINES:
+        number += 1
+        draw = random.Random(f"{start}/{name}/{number}")
+        drawn = a_program(draw, name)
+        if drawn is None:
+            continue
+        inputs, output = drawn
+        program = Program((str(output.pattern),), tuple(inputs), (output,), frozenset(), {"lateness": 1}, 1, False)
+        rows = tuple(Row(draw.choice(inputs), a_value(draw), (at, at)) for at in range(14))
+        scene = Scene(program, "in_place", rows[:8], "push", partial(pushed, rows[8]), rows[9:])
+        lines = lines_of(scene)
+        if not any(place.startswith("<generated push") for place, _ in lines):
+            continue
+        for at in chosen(lines, draw):
+            outcomes[check(scene, draw.choice(KINDS), at, draw.choice([None, draw.randint(1, 60)]))] += 1
+    print(outcomes)
+    assert outcomes["broken"] < outcomes.total() / 4, outcomes
+
+
 def sampled(every: Iterable[Scene], most: int, draw: random.Random) -> list[Scene]:
     """Choose some, all if there are no more."""
     found = list(every)
@@ -208,6 +244,18 @@ def test_few_interruptions_break_an_engine():
     assert 0 < outcomes["broken"] < outcomes.total() / 10
 
 
+class newest(Restriction):
+    """The newest event of each slot, as a user would write it."""
+
+    slots: Slots
+
+    @handles(push, "slots")
+    def keep(self, slot, entry):
+        forward(slot, entry)
+        for older in memory(slot)[1:]:
+            displace(slot, older)
+
+
 left, right = Reactive("left"), Reactive("right")
 depth, draught = Reactive("depth", table=True), Reactive("draught", table=True)
 SIGNALLED: dict[str, tuple[tuple[Reactive, ...], Callable[[], Reactive], dict[str, Any]]] = {
@@ -216,8 +264,9 @@ SIGNALLED: dict[str, tuple[tuple[Reactive, ...], Callable[[], Reactive], dict[st
     "within": ((left, right), lambda: keyed(within(3, "x", "y")), {"lateness": 2}),
     "tables": ((depth, draught), lambda: inner_join(depth, draught), {}),
     "totals": ((left,), lambda: aggregate(left, count, by="k", restrict=tumbling(9)), {"lateness": 1}),
+    "one's own": ((left, right), lambda: keyed(newest("x", "y")), {"lateness": 1}),
 }
-"""Programs of which a push is one generated function, and one of which it is not."""
+"""Programs of which a push is one generated function; of the last it calls clauses."""
 
 
 def keyed(restriction: Restriction) -> Reactive:

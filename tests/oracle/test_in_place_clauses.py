@@ -40,7 +40,18 @@ from cartesius import (
 from cartesius.direct.direct_clauses import DirectClauseCode
 from cartesius.language.families import admit
 from cartesius.plan import Opaque
-from restrictions import affinely, earliest, first_match, fifo, in_sequence, key_by, most_recently, only, retracting, within
+from restrictions import (
+    affinely,
+    earliest,
+    fifo,
+    first_match,
+    in_sequence,
+    key_by,
+    most_recently,
+    only,
+    retracting,
+    within,
+)
 from tests.oracle.test_in_place import BODIES, Both, a_value
 
 
@@ -273,7 +284,11 @@ OURS: list[Any] = [
 
 
 def a_program(draw: random.Random, name: str) -> tuple[list[Reactive], Reactive] | None:
-    stack = [OWN[name], *draw.sample(OURS, draw.choice([0, 1, 1, 2])), *draw.sample([*OWN.values()], draw.choice([0, 0, 1]))]
+    stack = [
+        OWN[name],
+        *draw.sample(OURS, draw.choice([0, 1, 1, 2])),
+        *draw.sample([*OWN.values()], draw.choice([0, 0, 1])),
+    ]
     draw.shuffle(stack)
     if draw.random() < 0.5:
         stack.insert(0, key_by(x="k", y="k", z="k"))
