@@ -21,6 +21,7 @@ import attrs
 
 from cartesius.correlations.runners import InPlace
 from cartesius.data.entries import FRESH, LIVE
+from cartesius.data.generated import commented
 from cartesius.direct.direct_clock import TIMES
 from cartesius.direct.direct_loops import DirectLoops, table_name
 from cartesius.direct.direct_places import DirectPlaces
@@ -132,6 +133,10 @@ class DirectClauseCode(DirectText):
             marked = zip(("fresh", "gone", "taken"), self._join.batch.marked(other), strict=True)
             bound |= {f"{name}{other.index}": entries for name, entries in marked}
         return bound
+
+    def shown(self) -> str:
+        """Return the text, and why it calls clauses."""
+        return f"# it calls clauses, as {commented(self.why)}\n{super().shown()}"
 
     def _unlimited(self, part: Entry) -> bool:
         """Return True; raise `LeftToClauses`, and let every other batch end by itself, if uses are limited."""

@@ -151,7 +151,8 @@ def _gives(join: Join, gate: Installed, need: Need, mine: Order, other: Order) -
         return False
     match facts.gives(gate):
         case Give.BY_TIME if mine.marked and other.marked and not (mine.corrected or other.corrected):
-            return left is not right or _implies(left, mine.distinct, need.agreeing)
+            is_by_slot = left is not right and not (left.notes_door and left.reactive is right.reactive)
+            return is_by_slot or _implies(left, mine.distinct, need.agreeing)
         case Give.IN_STEP:
             return left is not right
         case Give.OF_ITS_OWN:

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 from cartesius.expressions.expressions import Expression, Field, KeyOf, Part
-from cartesius.language.families import alone, arrive, push, relation, tick, totals
+from cartesius.language.families import alone, arrive, ended, enter, push, relation, tick, totals
 from cartesius.language.orders import ROW
 from cartesius.language.reactives import UNDECLARED, Undeclared
+from cartesius.language.restriction_base import slot_families
 from cartesius.plan import facts
+from cartesius.plan.nodes import Sessions
 from cartesius.plan.reliance import Reliance
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Slot
+    from cartesius.language.reactives import Reactive
 
 Feature: TypeAlias = "str | Callable[[Any], Any]"  # a field's name, `ROW`, or a function of the value
 Agreement: TypeAlias = frozenset[tuple[Feature, Feature]]
@@ -100,10 +103,24 @@ def _needs_of_restriction(join: Join, one: Installed) -> Iterator[Need]:
             if other is not slot:
                 agreeing = _under(join, one, slot, other) | _linked(join, one, slot, other)
                 yield Need(repr(one.restriction), one, slot, other, agreeing, at_door)
+    if any(isinstance(node, Sessions) for node in one.nodes):
+        for slot in concerned:
+            if _comes_late(slot.reactive):  # it is taken only by a session that goes on: by what has come before it
+                yield Need(repr(one.restriction), one, slot, slot, _under(join, one, slot, slot), at_door=True)
     rest = [slot for slot in join.slots if slot not in concerned]
     for place, slot in enumerate(rest if Reliance.BESIDE in relies else ()):
         for other in rest[place:]:
             yield Need(repr(one.restriction), one, slot, other)
+
+
+def _comes_late(reactive: Reactive) -> bool:
+    """Whether events may come behind the clock, as it decides when they do: not those that are pushed."""
+    pattern = reactive.pattern
+    if pattern is None:
+        return False
+    families = {family for one in pattern.restrictions for _, family, _, _ in slot_families(one)}
+    waits = not families.isdisjoint({tick, enter, ended}) or bool(pattern.absent.names)
+    return waits or any(map(_comes_late, pattern.slots.values()))
 
 
 def _reliance(join: Join, one: Installed) -> Reliance:

@@ -12,10 +12,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.expressions.expressions import Expression, Field, Fields, KeyOf, Part
+from cartesius.language.families import alone
 from cartesius.language.orders import ROW, Order
 from cartesius.order.order_edges import is_ordered, order_of
 from cartesius.order.order_needs import Need, feature_of, is_gate, key_feature, retracts, space_feature
 from cartesius.plan import facts
+from cartesius.plan.nodes import May
 from cartesius.plan.reliance import Give
 
 if TYPE_CHECKING:
@@ -90,10 +92,19 @@ def _carried(join: Join, keys: Keys) -> tuple[str, ...] | None:
     """Return the fields of a result that are the keys of its parts; None if it has not all of them."""
     kept = [facts.fields_kept(one) for one in join.installed if is_gate(one)]
     for slot, features in keys.items():
+        if _may_miss(join, slot):
+            continue  # its fields are null then, in results of any key
         names = tuple(name for feature in features if (name := _name(join, slot, feature)) is not None)
         if len(names) == len(features) and all(fields is None or set(features) <= set(fields) for fields in kept):
             return names
     return None
+
+
+def _may_miss(join: Join, slot: Slot) -> bool:
+    """Whether a result may be without a part of ``slot``: it is absent, optional, or another event came alone."""
+    is_optional = any(isinstance(node, May) and slot in node.slots for one in join.installed for node in one.nodes)
+    is_alone = any(family is alone for one in join.installed for _, family, _, _ in one.marks)
+    return is_optional or (is_alone and len(join.slots) > 1) or slot.name in join.pattern.absent.names
 
 
 def _name(join: Join, slot: Slot, feature: Feature) -> str | None:

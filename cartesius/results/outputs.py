@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from decimal import Decimal
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -19,7 +20,7 @@ from cartesius.data.events import Delete, Event, Update
 from cartesius.data.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from cartesius.data.events import Time
     from cartesius.data.journals import Journal
@@ -226,7 +227,7 @@ def is_unchanged(old: Any, new: Any) -> bool:
             return bool(old == new)
         return {_exactly(item) for item in old} == {_exactly(item) for item in new}
     if attrs.has(type(old)):
-        return all(_is_field_unchanged(field, old, new) for field in attrs.fields(type(old)) if field.eq)
+        return all(_is_field_unchanged(name, key, old, new) for name, key in _compared(type(old)))  # type: ignore[arg-type]  # classes are hashable
     if dataclasses.is_dataclass(old):
         names = [field.name for field in dataclasses.fields(old) if field.compare]
         return all(is_unchanged(getattr(old, name), getattr(new, name)) for name in names)
@@ -250,9 +251,17 @@ def is_same(old: Any, new: Any) -> bool:
     return False
 
 
-def _is_field_unchanged(field: attrs.Attribute[Any], old: Any, new: Any) -> bool:
-    old, new = getattr(old, field.name), getattr(new, field.name)
-    key = getattr(field, "eq_key", None)  # attrs' stubs do not know it
+@lru_cache(maxsize=1000)
+def _compared(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Any] | None], ...]:
+    """Return the fields of a class that take part in its equality, and what is compared of each; None: itself."""
+    # attrs' stubs do not know the key
+    return tuple((field.name, getattr(field, "eq_key", None)) for field in attrs.fields(kind) if field.eq)
+
+
+def _is_field_unchanged(name: str, key: Callable[[Any], Any] | None, old: Any, new: Any) -> bool:
+    old, new = getattr(old, name), getattr(new, name)
+    if old is new:
+        return True
     return is_unchanged(old, new) if key is None else is_unchanged(key(old), key(new))
 
 

@@ -78,6 +78,7 @@ class Version(Entry):
         """Return what decides which of two versions of a time holds: not which came first.
 
         First what ``ties`` says of the value, or of the row that a deletion came with; what it does not say is least.
+        Of what is alike in all, results have other times where one began earlier.
         """
         row = self.noted("row") if self.deletes else self.value
         tie = None if ties is None or row is None else ties(row)
@@ -86,7 +87,7 @@ class Version(Entry):
             content = "" if self.deletes else json.dumps(pack(self.value), sort_keys=True)
         except NotStorable:
             content = ""
-        return (is_said, tie if is_said else 0, not self.deletes, content)
+        return (is_said, tie if is_said else 0, not self.deletes, content, self.start)
 
 
 @final

@@ -115,7 +115,9 @@ class Leaves:
                 continue
             for field, bit in fields:
                 value, other = old.get(field, _ABSENT), new.get(field, _ABSENT)
-                if value is not other and not _is_same(value, other):
+                if value is other or (value.__class__ is other.__class__ is float and value == other and value):
+                    continue  # as most often
+                if not _is_same(value, other):
                     found |= bit
         return found
 

@@ -57,13 +57,14 @@ def described(
     shown = tuple((name, compilation.shown(value), symbol) for name, value, symbol in shown_values(condition, slots))
     name, written, because, distance = statement.name, text(condition), statement.because, margin(condition, slots)
     by_how_much = None if distance is None else compilation.shown(distance[0])
+    unit = "" if distance is None else distance[1].symbol
+    severity, reference = statement.severity, statement.reference
 
     def describe(situation: Situation, missing: tuple[str, ...]) -> Reason:
-        values = tuple((each, evaluate(situation), symbol) for each, evaluate, symbol in shown)
+        values = tuple([(each, evaluate(situation), symbol) for each, evaluate, symbol in shown])
         by = None if by_how_much is None else by_how_much(situation)
-        limit = None if distance is None or by is None else (by, distance[1].symbol)
-        stale = tuple(name for name in missing if name in situation.stale)
-        severity, reference = statement.severity, statement.reference
+        limit = None if by is None else (by, unit)
+        stale = tuple([name for name in missing if name in situation.stale])
         return Reason(name, written, place, because, missing, values, severity, reference, limit, stale)
 
     return describe

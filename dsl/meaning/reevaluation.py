@@ -110,8 +110,9 @@ class Run:
 
     def verdict(self, subject: Any, pack: str) -> Verdict:
         """Return what the reasons come to, for the version ``pack`` of the rules."""
-        failed = [reason for reason in self.reasons if reason is not None and not reason.missing]
-        undecided = [reason for reason in self.reasons if reason is not None and reason.missing]
+        reasons = [reason for reason in self.reasons if reason is not None]
+        failed = [reason for reason in reasons if not reason.missing]
+        undecided = [reason for reason in reasons if reason.missing]
         if failed:
             return Verdict(subject, "restricted", (*failed, *undecided), pack)
         return Verdict(subject, "unknown" if undecided else "allowed", tuple(undecided), pack)

@@ -262,12 +262,14 @@ class windowing(Restriction):
 
     @handles(families.ended)
     def show_open(self, slot: Slot) -> None:
-        """When nothing comes any more, at the end of time, what is open is closed."""
+        """When nothing comes any more, at the end of time, what is open is closed; what waits for a gate is let go."""
         if clock() == LATEST:
             for window in sorted(self.contents):
                 if window.end == LATEST:
                     self._release(window, LATEST)
                     self._free(window)
+                elif self._report_time(window) is not None and window not in self.reported:
+                    self._release(window, LATEST)  # before that gate is told of the end
 
     def _is_ending(self, window: Window, now: Time) -> bool:
         """Whether a window is reported, or freed, by now."""

@@ -1,71 +1,23 @@
-"""Reads: what a program reads of its frames, each column and its type, checked before anything runs.
+"""Reads: what a program reads of frames of Spark, each column and its type, checked before anything runs.
 
-`where`, `yields`, keys, equalities and the functions that restrictions are given are looked through, in each
-correlation, as far as they trace; each field is followed to the column that it comes from (`lineage`). A column that is
-not there, and values of types that are never equal or cannot be compared, are refused by name. In a worker the first
-would fail on the first row, and the second give no results and no word.
-
-Invariant: a column that the program does not read may be missing, and of any type.
+`cartesius.analysis.frame_reads` does it; here are Spark's types, and how a column is cast there.
 """
 
 from __future__ import annotations
 
-import operator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import attrs
 from pyspark.sql import types as t
 
-from cartesius.analysis.lineage import (
-    Column,
-    Composed,
-    Computed,
-    InPattern,
-    OfValue,
-    OneOf,
-    Typed,
-    clauses,
-    derived,
-    extracted,
-    key_space,
-    origin,
-    replaced_slots,
-    slots_named,
-    table_key,
-    yielded,
-)
-from cartesius.errors import InvalidArgument, near
-from cartesius.expressions.expressions import (
-    Apply,
-    Constant,
-    Every,
-    Expression,
-    Field,
-    Fields,
-    KeyOf,
-    Part,
-    children,
-    replace,
-    show,
-)
-from cartesius.expressions.tracing import parameters_of, trace
-from cartesius.expressions.value_functions import Chained, as_written
-from cartesius.language.families import arrive, totals
-from cartesius.plan import facts
-from spark_bridge.columns.schemas import PLAIN
+from cartesius.analysis import frame_reads
+from cartesius.analysis.frame_reads import Frames, ValueType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from cartesius.analysis.lineage import Origin, Scope
-    from cartesius.language.patterns import Pattern
     from cartesius.language.reactives import Reactive
-    from cartesius.language.restriction_base import Restriction
 
-_EQUAL: Final = (operator.eq, operator.ne)
-_COMPARED: Final = (*_EQUAL, operator.lt, operator.le, operator.gt, operator.ge)
-_CALCULATED: Final = (operator.sub, operator.truediv, operator.floordiv)
-_ALIKE: Final = (
+_GROUPS: Final = (
     ("a number", (t.NumericType, t.BooleanType)),
     ("a text", (t.StringType, t.CharType, t.VarcharType)),
     ("bytes", (t.BinaryType,)),
@@ -73,35 +25,6 @@ _ALIKE: Final = (
     ("a time", (t.TimestampType,)),
     ("a local time", (t.TimestampNTZType,)),
 )
-"""Types whose values Python compares with each other; those of two groups are never equal."""
-
-
-@attrs.frozen
-class _Side:
-    """A value: how it is written, where it comes from, and its type if that is told."""
-
-    text: str
-    found: Origin | None
-    kind: t.DataType | None
-
-    @property
-    def group(self) -> str:
-        """The group of its type; empty if that is not told."""
-        return next((name for name, kinds in _ALIKE if isinstance(self.kind, kinds)), "")
-
-    def __str__(self) -> str:
-        shown = "" if self.kind is None else self.kind.simpleString()
-        if isinstance(self.found, Column):
-            return f"the column {'.'.join(self.found.path)!r} of {self.found.reactive.name!r} ({shown})"
-        return f"{self.text} ({shown})"
-
-    def cast(self, kind: t.DataType) -> str:
-        """Return the line that makes its column one of that type; empty if it is none."""
-        match self.found:
-            case Column(reactive=reactive, path=(name,)):
-                frame = f'frames["{reactive.name}"]'
-                return f'; write {frame} = {frame}.withColumn("{name}", f.col("{name}").cast("{kind.simpleString()}"))'
-        return ""
 
 
 def check_reads(
@@ -124,172 +47,17 @@ def check_reads(
     Raises:
         InvalidArgument: A column is not there, or of a type that does not fit the other one; both are named.
     """
-    for reactive in derived(outputs):
-        assert reactive.pattern is not None
-        _Reads(reactive.name, reactive.pattern, values, columns).check()
+    of_values = {name: _value_type(kind) for name, kind in values.items()}
+    of_columns = {name: _value_type(kind).fields or {} for name, kind in columns.items()}
+    frame_reads.check_reads(outputs, Frames("correlate_frames", of_values, of_columns, _cast))
 
 
-@attrs.frozen
-class _Reads:
-    """What one correlation reads."""
+def _value_type(kind: t.DataType) -> ValueType:
+    group = next((name for name, kinds in _GROUPS if isinstance(kind, kinds)), "")
+    fields = {field.name: _value_type(field.dataType) for field in kind} if isinstance(kind, t.StructType) else None
+    return ValueType(group, kind.simpleString(), fields)
 
-    name: str
-    pattern: Pattern
-    values: Mapping[str, t.StructType]
-    columns: Mapping[str, t.StructType]
 
-    def check(self) -> None:
-        scope = InPattern(self.pattern)
-        for body, where in ((self.pattern.where, "where="), (self.pattern.yields, "yields=")):
-            if isinstance(body, Expression):
-                self._look(body, scope, where)
-        for restriction in self.pattern.restrictions:
-            for value, function in self._functions(restriction):
-                self._follow(function, value, repr(restriction))
-            space = key_space(self.pattern, restriction)
-            sides = [_Side(f"the key of {slot}", found, self._kind_of(found)) for slot, found in space.items()]
-            told = [side for side in sides if side.group]
-            for other in told[1:]:
-                if other.group != told[0].group:
-                    raise self._unlike(told[0], other, "are never equal", repr(restriction))
-
-    def _functions(self, restriction: Restriction) -> Iterator[tuple[Origin | None, Any]]:
-        """Iterate over the functions, and names of fields, that a restriction is given, and what they are asked of."""
-        at_door = InPattern(self.pattern, of_each=True, at_door=True)
-        for name, extract in facts.key_space(restriction).items():
-            yield from ((at_door.part(slot), extract) for slot in slots_named(self.pattern, name))
-        given = restriction.configuration
-        for family, slots in clauses(self.pattern, restriction):
-            if family is arrive and len(slots) == 1 and slots[0] not in replaced_slots(self.pattern):
-                yield from ((at_door.part(slots[0]), given.get(name)) for name in ("predicate", "key"))
-            if family is totals:
-                result = yielded(self.pattern)
-                yield result, given.get("by")
-                yield result, getattr(given.get("group"), "lift", None)
-        if facts.makes_table(restriction) and callable(table_key(self.pattern)):
-            yield yielded(self.pattern), table_key(self.pattern)
-
-    def _follow(self, function: Any, value: Origin | None, where: str) -> Origin | None:
-        """Look through what a function, or the name of a field, takes out of a value; return what it is."""
-        if isinstance(function, Chained):
-            return self._follow(function.outer, self._follow(function.inner, value, where), where)
-        if isinstance(function, str):
-            function = operator.attrgetter(function)
-        if isinstance(function, operator.attrgetter | operator.itemgetter):
-            names = function.__reduce__()[1]
-            node: Expression = Part("value")
-            for name in str(names[0]).split(".") if isinstance(function, operator.attrgetter) else names:
-                node = Field(node, name) if isinstance(name, str) else node
-            self._look(node, OfValue(value), where)
-            return extracted(function, value)
-        function = as_written(function)
-        parameters = parameters_of(function) if callable(function) else None
-        if not parameters or len(parameters) != 1:
-            return None
-        traced = trace(function, [(parameters[0], Part("value"))]).expression
-        if traced is None:
-            return None
-        self._look(traced, OfValue(value), where)
-        return origin(traced, OfValue(value))
-
-    def _look(self, expression: Expression, scope: Scope, where: str) -> None:
-        """Check an expression and what is in it."""
-        match expression:
-            case Every(items=items, elements=elements, condition=condition):
-                for element in elements:
-                    condition = replace(condition, element, items)
-                inside = InPattern(self.pattern, of_each=True) if isinstance(scope, InPattern) else scope
-                self._look(items, scope, where)
-                self._look(condition, inside, where)
-                return
-            case Field(target=target, name=name):
-                self._check_field(origin(target, scope), name, where)
-            case Apply(function=function, arguments=(one, other)) if function in (
-                *_COMPARED,
-                *_CALCULATED,
-                operator.add,
-            ):
-                self._check_pair(function, self._side(one, scope), self._side(other, scope), where)
-        for child in children(expression):
-            self._look(child, scope, where)
-
-    def _check_field(self, target: Origin | None, name: str, where: str) -> None:
-        match target:
-            case Column(reactive=reactive, path=path):
-                kind = self._kind_of(target)
-                if isinstance(kind, t.StructType) and name not in kind.names and not hasattr(dict, name):
-                    raise self._missing(reactive.name, path, name, kind, where)
-            case Composed(expression=Fields(names=names)) if name not in names and not hasattr(dict, name):
-                known = list(map(str, names))
-                message = (
-                    f"correlate_frames: expected {name!r}, which {where} of {self.name!r} reads, to be yielded by the"
-                    f" correlation before it but that gives {', '.join(known)}{near(name, known)}"
-                )
-                raise InvalidArgument(message)
-            case OneOf(origins=origins):
-                for one in origins:
-                    self._check_field(one, name, where)
-
-    def _missing(
-        self, source: str, path: tuple[str, ...], name: str, kind: t.StructType, where: str
-    ) -> InvalidArgument:
-        shown = ".".join((*path, name))
-        hint = near(name, kind.names)
-        if not path and name in self.columns[source].names:
-            hint = "; the frame has it, but as a helper column, or fields= of the Reactive leaves it out"
-        message = (
-            f"correlate_frames: expected the frame of {source!r} to have the column {shown!r}, which {where} of"
-            f" {self.name!r} reads, but there is {', '.join(kind.names) or 'none'}{hint}"
-        )
-        return InvalidArgument(message)
-
-    def _check_pair(self, function: Any, one: _Side, other: _Side, where: str) -> None:
-        groups = {one.group, other.group}
-        if "" in groups:
-            return
-        if function in _COMPARED and len(groups) > 1:
-            raise self._unlike(one, other, "are never equal" if function in _EQUAL else "cannot be compared", where)
-        if function in _CALCULATED and groups & {"a text", "bytes"}:
-            raise self._unlike(one, other, "cannot be calculated with", where)
-        if function is operator.add and len(groups) > 1 and groups <= {"a number", "a text", "bytes"}:
-            raise self._unlike(one, other, "cannot be added", where)
-
-    def _unlike(self, one: _Side, other: _Side, what: str, where: str) -> InvalidArgument:
-        line = ""
-        if one.kind is not None and other.kind is not None and one.group != other.group:
-            line = other.cast(one.kind) or one.cast(other.kind)
-        message = (
-            f"correlate_frames: expected columns of types that go together in {where} of {self.name!r} but {one} and"
-            f" {other} {what}{line or '; cast one of them'}"
-        )
-        return InvalidArgument(message)
-
-    def _side(self, expression: Expression, scope: Scope) -> _Side:
-        found = origin(expression, scope)
-        kind = self._kind_of(found, is_key=isinstance(expression, KeyOf))
-        return _Side(show(expression), found, kind)
-
-    def _kind_of(self, found: Origin | None, *, is_key: bool = False) -> t.DataType | None:
-        """Return the type of a value; None if it is not told."""
-        match found:
-            case Column(reactive=reactive, path=path):
-                kind: t.DataType = (self.columns if is_key else self.values)[reactive.name]
-                for name in path:
-                    if not isinstance(kind, t.StructType) or name not in kind.names:
-                        return None
-                    kind = kind[name].dataType
-                return kind
-            case Typed(hint=hint) if hint in (str, int, float, bool, bytes):
-                return PLAIN[hint]
-            case Computed(expression=Constant(value=value)) if type(value) in (str, int, float, bool, bytes):
-                return PLAIN[type(value)]
-            case Computed(expression=Apply(function=function)) if function in _COMPARED:
-                return t.BooleanType()
-            case Computed(expression=Apply(function=function, arguments=(one, other)), scope=scope) if function in (
-                *_CALCULATED,
-                operator.add,
-                operator.mul,
-            ):
-                groups = {self._side(one, scope).group, self._side(other, scope).group}
-                return t.DoubleType() if groups == {"a number"} else None
-        return None
+def _cast(source: str, column: str, kind: str) -> str:
+    frame = f'frames["{source}"]'
+    return f'write {frame} = {frame}.withColumn("{column}", f.col("{column}").cast("{kind}"))'

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from cartesius import Delete, Engine, Reactive, Update, correlate, ordered, repeated, unordered
 from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument, OrderMismatch
+from cartesius.storage.version_memories import NEWEST
 from cartesius.testing import streams_equivalent
 from restrictions import (
     affinely,
@@ -56,6 +57,7 @@ from restrictions.windows import istream, on_close
 
 LONG = 1000  # longer than any trace: nothing is late for a gate
 LATEST = 12  # of the markers
+MOMENTS = 40  # later than all that is drawn
 TRIED = 24  # small programs of the same inputs
 STRIDE = 7  # from one restriction that is tried to the next
 
@@ -357,17 +359,24 @@ def is_same(output: Reactive, ones: list[list[Any]], others: list[list[Any]]) ->
     return all(streams_equivalent(a, b, dependent=dependent) for a, b in zip(ones, others, strict=True))
 
 
+def _rows_at(events: list[Any], at: float) -> dict[Any, str]:
+    """The rows of a table at a time: each change holds for its span; without one, from its step on, at all times."""
+    rows: dict[Any, str] = {}
+    for event in events:
+        if event.span is not None and not event.span[0] <= at < event.span[1]:
+            continue
+        if isinstance(event.value, Update):
+            rows[event.value.key] = repr(event.value.value)
+        else:
+            rows.pop(event.value.key, None)
+    return rows
+
+
 def _standing(output: Reactive, segments: list[list[Any]]) -> Any:
     """What stands after all that was given and taken back."""
     events = [event for segment in segments for event in segment]
     if output.table:
-        rows: dict[Any, str] = {}
-        for event in events:
-            if isinstance(event.value, Update):
-                rows[event.value.key] = repr(event.value.value)
-            else:
-                rows.pop(event.value.key, None)
-        return rows
+        return [_rows_at(events, at) for at in (*range(MOMENTS), NEWEST)]
     total: Counter[Any] = Counter()
     for event in events:
         total[repr(event.value), event.start, event.end] += event.weight

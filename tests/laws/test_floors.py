@@ -7,6 +7,7 @@ through; so it knows nothing of floors (SEMANTICS 3.12, 3.8, 3.5, 3.3).
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from functools import reduce
 from operator import or_
@@ -43,12 +44,14 @@ from restrictions import (
     key_by,
     most_recently,
     retracting,
+    session,
     sliding,
     take,
     tumbling,
     within,
     without,
 )
+from restrictions.basics.completion import at_end
 from restrictions.streams import group_join, interval_join
 from restrictions.windows import final, on_close, periodic
 
@@ -455,3 +458,17 @@ def test_a_gate_in_windows_that_hold_events_until_they_are_reported_is_refused(r
     stack = sliding(10, 5, report=report) | in_event_time(3)
     with pytest.raises(InvalidArgument, match=r"in_event_time\(3\): expected windows that let events in as they come"):
         correlate(a=left, b=right, yields=lambda a, b: (a, b), restrict=stack)
+
+
+@pytest.mark.parametrize("opener", [session(3), tumbling(4, report=on_close), tumbling(4, report=final, lateness=3)])
+@pytest.mark.parametrize("tier", ["reference", None])
+def test_a_gate_is_told_of_the_end_when_all_windows_have_let_go(opener, tier):
+    """What a gate left of windows holds keeps those of other keys from closing: so the end closes them, before it."""
+    x = Reactive("x")
+    lasts = correlate(a=x, yields=lambda a: (a.k, a.n), restrict=key_by(a="k") | at_end("a") | opener)
+    for ends in itertools.permutations([4, 5, 5]):
+        engine = Engine(lasts, tier=tier)
+        for key, at in enumerate(ends):
+            for n in range(2):
+                assert engine.push(x, {"k": key, "n": n}, at=at) == []
+        assert sorted(event.value for event in engine.close()) == [(0, 1), (1, 1), (2, 1)]

@@ -216,7 +216,7 @@ def test_a_push_is_one_function(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", AS_WRITTEN)
-def test_what_is_not_covered_runs_as_written_and_says_why(name: str) -> None:
+def test_what_is_not_covered_calls_clauses_or_runs_as_written_and_says_why(name: str) -> None:
     output, reason = AS_WRITTEN[name]
     both = Both(output)
     assert reason in both.engines[1].source()

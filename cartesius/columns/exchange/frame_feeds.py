@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cartesius.analysis.field_reads import fields_read
+from cartesius.analysis import frame_reads
+from cartesius.analysis.frame_reads import Frames, ValueType
 from cartesius.analysis.lineage import hints_of
 from cartesius.columns.batches.feeds import Feed
 from cartesius.columns.stages.rows import FAR, Rows
@@ -26,7 +27,7 @@ from cartesius.data.records import TAKEN, taken
 from cartesius.errors import InvalidArgument, NotStorable, near
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -170,16 +171,36 @@ class Given:
         return found, whole
 
 
-def check_reads(outputs: tuple[Reactive, ...], given: Iterable[Given]) -> None:
-    """Raise `InvalidArgument` if the program reads a column that a frame has not, and name those that are near."""
-    by_input = {one.reactive: one for one in given if not one.is_bare}
-    for column, where in fields_read(outputs):
-        one, name = by_input.get(column.reactive), column.path[0]
-        if one is not None and name not in one.fields and not hasattr(dict, name):
-            hint = near(name, one.fields)
-            if name in one.table.column_names:
-                hint = "; the frame has it, but as at= or deleted=, or the reactive's fields leave it out"
-            raise InvalidArgument(one.wrong(f"the column {name!r}, which {where} reads,", ", ".join(one.fields), hint))
+def check_reads(outputs: tuple[Reactive, ...], given: Sequence[Given]) -> None:
+    """Raise `InvalidArgument` if the program reads what a frame has not, or compares columns of unlike types."""
+    columns = {one.name: {field.name: _value_type(field.type) for field in one.table.schema} for one in given}
+    values = {one.name: ValueType("", "", {name: columns[one.name][name] for name in one.fields}) for one in given}
+    values |= {one.name: columns[one.name]["value"] for one in given if one.is_bare}
+    frame_reads.check_reads(outputs, Frames("run_frames", values, columns, _cast))
+
+
+def _value_type(kind: pa.DataType) -> ValueType:
+    if pa.types.is_dictionary(kind):
+        return _value_type(kind.value_type)
+    fields = {field.name: _value_type(field.type) for field in kind.fields} if pa.types.is_struct(kind) else None
+    return ValueType(_group(kind), str(kind), fields)
+
+
+def _group(kind: pa.DataType) -> str:
+    of = pa.types
+    if of.is_integer(kind) or of.is_floating(kind) or of.is_decimal(kind) or of.is_boolean(kind):
+        return "a number"
+    if of.is_string(kind) or of.is_large_string(kind) or of.is_string_view(kind):
+        return "a text"
+    if of.is_binary(kind) or of.is_large_binary(kind):
+        return "bytes"
+    if of.is_timestamp(kind):
+        return "a local time" if kind.tz is None else "a time"
+    return "a date" if of.is_date(kind) else ""
+
+
+def _cast(source: str, column: str, kind: str) -> str:
+    return f"cast the column {column!r} of {source!r} to {kind}"
 
 
 @attrs.frozen(eq=False)

@@ -231,12 +231,22 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "a column that is read": (
         {"order": orders().rename_columns(["id", "totl", "time"])},
         {},
-        "the column 'total', which yields= of 'paid' reads, but got id, totl; did you mean 'totl'?",
+        "the column 'total', which yields= of 'paid' reads, but there is id, totl; did you mean 'totl'?",
     ),
     "a key that is read": (
         {"payment": payments().rename_columns(["ordr", "amount", "time"])},
         {},
         "the column 'order', which key_by(",
+    ),
+    "keys that are never equal": (
+        {"order": orders().set_column(0, "id", pa.array([*map(str, orders()["id"].to_pylist())]))},
+        {},
+        "the column 'id' of 'order' (string) and the column 'order' of 'payment' (int64) are never equal; cast the column",
+    ),
+    "a text that is calculated with": (
+        {"order": orders().set_column(1, "total", pa.array(["3"] * len(orders())))},
+        {},
+        "of 'order' (string) cannot be calculated with; cast the column 'total' of 'order' to int64",
     ),
     "zones here and none there": (
         {"order": orders(NOON.replace(tzinfo=None))},

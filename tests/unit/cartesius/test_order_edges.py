@@ -21,8 +21,10 @@ from restrictions import (
     momentarily,
     most_recently,
     retracting,
+    session,
     tumbling,
     versioned,
+    without,
 )
 from restrictions.gates.folding import accumulating
 from restrictions.gates.row_gates import announcing
@@ -100,6 +102,18 @@ REPORTS: dict[str, tuple[str, Any, list[Any], list[Any]]] = {
         lambda *more: two(x, x, most_recently("a"), in_event_time(9), *more),
         [(x, A, 1), (x, B, 1)],
         [(x, B, 1), (x, A, 1)],
+    ),
+    "what follows what of one stream, at one time": (
+        "a is unordered and b is unordered through in_event_time(9); not implied is an order among a and b, relied on",
+        lambda *more: two(x, x, without("b", after="a", within=3), in_event_time(9), *more),
+        [(x, A, 1), (x, B, 1)],
+        [(x, B, 1), (x, A, 1)],
+    ),
+    "a session of what comes behind the clock": (
+        "a is unordered; not implied is an order of a, relied on by session(3)",
+        lambda *more: one(one(distinct, tumbling(5, report=on_close)), session(3), *more),
+        [(distinct, A, 5), (distinct, B, 7)],
+        [(distinct, B, 7), (distinct, A, 5)],
     ),
     "lists": (
         "a is unordered; not implied is an order of a, relied on by the lists of a, which are in order of arrival",
@@ -228,6 +242,15 @@ ACCEPTED: dict[str, tuple[Any, str]] = {
     "versions, corrected": (
         lambda: one(timed, retracting(), as_table("a"), key_by(a="k"), versioned("a", retention=9)),
         "ordered per its row, corrected",
+    ),
+    "a key of a part that never comes": (
+        lambda: correlate(
+            a=keyed,
+            b=keyed,
+            yields=lambda a, b: {"v": a.v, "k": b.k},
+            restrict=key_by(a="k", b="k") | without("b", after="a", within=3),
+        ),
+        "unordered",
     ),
     "tables joined by key": (lambda: inner_join(t, u), "ordered per its row, corrected"),
     "tables joined by a foreign key": (lambda: foreign_join(t, u, on="v"), "ordered per its row, corrected"),

@@ -422,3 +422,16 @@ def test_what_is_used_up_still_ends_what_came_before_it_after_a_snapshot():
     engine.push(r, {"k": 0, "n": 2}, at=2)  # holds from 2 to 5
     assert values(engine.push(s, {"k": 0, "n": 3}, at=7)) == []
     assert values(engine.push(s, {"k": 0, "n": 4}, at=4)) == [(2, 4)]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_two_versions_that_are_alike_and_end_together_the_later_begun_holds_in_whatever_order_they_come(turned):
+    reading, look = Reactive("reading"), Reactive("look")
+    seen = correlate(
+        r=reading, x=look, yields=lambda r, x: r, restrict=retracting() | versioned("r", retention=9), name="seen"
+    )
+    engine = Engine(seen)
+    events = [((4, 7), 1), ((6, 7), 1)]
+    for at, value in reversed(events) if turned else events:
+        engine.push(reading, value, at=at)
+    assert [(event.start, event.end) for event in engine.push(look, None, at=8)] == [(6, 8)]
