@@ -5,6 +5,8 @@ correlation, as far as they trace; each field is followed to the column that it 
 not there, and values of types that are never equal or cannot be compared, are refused by name. Else the first would
 fail on the first row, and the second give no results and no word.
 
+This module is over 300 lines because expressions are looked through, and their values typed, in one walk.
+
 Invariant: a column that the program does not read may be missing, and of any type.
 """
 

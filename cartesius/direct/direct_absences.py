@@ -20,9 +20,8 @@ from cartesius.correlations.placements import gates_of
 from cartesius.data.events import EARLIEST, Event
 from cartesius.direct.direct_loops import table_name
 from cartesius.direct.direct_places import DirectPlaces
-from cartesius.direct.direct_scope import STREAM_SCOPE
 from cartesius.direct.direct_shapes import run_as_written, standing
-from cartesius.direct.direct_texts import FAILING, DirectText
+from cartesius.direct.direct_texts import FAILING, STREAM_SCOPE, DirectText
 from cartesius.expressions.value_functions import of_value
 from cartesius.plan.nodes import KeyBy, Let, Never
 from cartesius.results.outputs import Events

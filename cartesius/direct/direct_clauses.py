@@ -7,6 +7,8 @@ the journal undoes the call, and it is done again as written, which fails as wel
 A batch that is more than one event which came and some which left (a gate has let several go, somebody chooses, an
 event has limited uses) ends as every other does.
 
+This module is over 300 lines because what a push computes, changes and undoes is one text.
+
 Invariant: what it computes is what the clauses, the enumeration and the body would have computed.
 
 Source: DESIGN 4; SEMANTICS 1.12.
@@ -25,9 +27,8 @@ from cartesius.data.generated import commented
 from cartesius.direct.direct_clock import TIMES
 from cartesius.direct.direct_loops import DirectLoops, table_name
 from cartesius.direct.direct_places import DirectPlaces
-from cartesius.direct.direct_scope import STREAM_SCOPE
 from cartesius.direct.direct_shapes import Shape, standing
-from cartesius.direct.direct_texts import FAILING, DirectText
+from cartesius.direct.direct_texts import FAILING, STREAM_SCOPE, DirectText
 from cartesius.effects.resumptions import running
 from cartesius.language.families import push, select
 from cartesius.plan import facts

@@ -20,8 +20,7 @@ from cartesius.direct.direct_clock import MEET
 from cartesius.direct.direct_gates import DirectGate
 from cartesius.direct.direct_loops import DirectLoops, table_name
 from cartesius.direct.direct_places import DirectPlaces
-from cartesius.direct.direct_scope import STREAM_SCOPE
-from cartesius.direct.direct_texts import FAILING, DirectText
+from cartesius.direct.direct_texts import FAILING, STREAM_SCOPE, DirectText
 from cartesius.plan.nodes import Newest, Oldest
 from cartesius.storage.conservation import Fate
 

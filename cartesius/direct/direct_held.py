@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from cartesius.data.null_values import is_null
-from cartesius.direct.direct_scope import STREAM_SCOPE
-from cartesius.direct.direct_texts import DirectText
+from cartesius.direct.direct_texts import STREAM_SCOPE, DirectText
 from cartesius.direct.direct_totals import IN_WINDOWS, Ahead
 from cartesius.language.families import enter
 from cartesius.plan.nodes import Regular

@@ -13,10 +13,18 @@ from abc import ABC, abstractmethod
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cartesius.data.calendars import is_dated
 from cartesius.data.code_lines import Lines
+from cartesius.data.entries import ABSENT, LIVE, Entry
+from cartesius.data.events import Event, EventDraft, Interval
 from cartesius.data.generated import Constants, commented, define
+from cartesius.data.queues import Queue
+from cartesius.data.records import PLAIN, Record, wrap
 from cartesius.direct.direct_clock import TIMES, coming
 from cartesius.expressions.expression_texts import Texts
+from cartesius.programs.doors import checked_times
+from cartesius.programs.give_ups import LeftToClauses
+from cartesius.storage.memories import NOWHERE, checked_key, hashable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -168,3 +176,20 @@ def event_text(value: str, times: tuple[str, str], identity: str, before: str = 
         event.__class__ = Event
         out.append(event)
     """
+
+
+def there(key: Any) -> Any:
+    """Return a key at the door; raise `LeftToClauses` if it is null: then the event is set aside."""
+    if checked_key(key, "key_by") is None:
+        reason = "a key is null"
+        raise LeftToClauses(reason)
+    return key
+
+
+STREAM_SCOPE: dict[str, Any] = {
+    "plain": PLAIN, "wrap": wrap, "checked_times": checked_times, "is_dated": is_dated, "there": there,
+    "hashable": hashable,
+    "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft,
+    "LeftToClauses": LeftToClauses, "new": object.__new__, "Record": Record, "Interval": Interval, "Queue": Queue,
+}  # fmt: skip
+"""What the names mean that functions of pushes into streams share."""

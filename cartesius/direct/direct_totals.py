@@ -19,9 +19,8 @@ import attrs
 from cartesius.analysis.windowed_rows import totalled_by
 from cartesius.data.events import Update, Window
 from cartesius.data.null_values import is_null
-from cartesius.direct.direct_scope import STREAM_SCOPE
 from cartesius.direct.direct_shapes import run_as_written, standing
-from cartesius.direct.direct_texts import DirectText, event_text
+from cartesius.direct.direct_texts import STREAM_SCOPE, DirectText, event_text
 from cartesius.expressions.expressions import Field, Part, WindowOf
 from cartesius.expressions.value_functions import Chained, of_value
 from cartesius.plan.nodes import Aggregate, Let, Now, Regular, TakeBack

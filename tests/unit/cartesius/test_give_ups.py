@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cartesius import Engine, Reactive, correlate
-from cartesius.direct import direct_scope
+from cartesius.direct import direct_texts
 from cartesius.errors import InternalError
 from cartesius.programs.give_ups import STRICT
 from restrictions import key_by, most_recently, within
@@ -65,7 +65,7 @@ def planted(monkeypatch):
 
     engine = engine_of(within(5, "a", "b"))
     engine.push(left, {"k": "1", "n": 0}, at=1)
-    monkeypatch.setitem(direct_scope.STREAM_SCOPE, "there", entry)
+    monkeypatch.setitem(direct_texts.STREAM_SCOPE, "there", entry)
     engine = engine_of(within(5, "a", "b"))
     engine.push(left, {"k": (1, 2), "n": 0}, at=1)
     return engine
