@@ -19,19 +19,7 @@ from unittest import mock
 import pytest
 from hypothesis import settings
 
-from cartesius import (
-    Engine,
-    Reactive,
-    Restriction,
-    Slots,
-    Update,
-    correlate,
-    displace,
-    forward,
-    handles,
-    memory,
-    push,
-)
+from cartesius import Engine, Reactive, Update, correlate
 from cartesius.batching.world import World
 from cartesius.columns.batches import slicing
 from cartesius.columns.batches.slicing import SLICE
@@ -50,12 +38,13 @@ from tests.laws.catalogue_rows import fruitful_rows
 from tests.laws.catalogue_tiers import _batch, often_by_key, told
 from tests.laws.interruption import KINDS, Scene, check, lines_of
 from tests.oracle.test_in_place import a_value
-from tests.oracle.test_in_place_clauses import OWN, a_program
+from tests.oracle.test_in_place_clauses import OWN, a_program, newest
 from tests.oracle.tier_programs import Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from cartesius import Restriction
     from tests.laws.interruption import Place
 
 
@@ -242,18 +231,6 @@ def test_few_interruptions_break_an_engine():
     outcomes = Counter(check(scene, KeyboardInterrupt, at) for scene, at in islice(calls(), 400))
     print(outcomes)
     assert 0 < outcomes["broken"] < outcomes.total() / 10
-
-
-class newest(Restriction):
-    """The newest event of each slot, as a user would write it."""
-
-    slots: Slots
-
-    @handles(push, "slots")
-    def keep(self, slot, entry):
-        forward(slot, entry)
-        for older in memory(slot)[1:]:
-            displace(slot, older)
 
 
 left, right = Reactive("left"), Reactive("right")
