@@ -11,6 +11,7 @@ Source: DESIGN 4.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -44,6 +45,8 @@ OfStreams: TypeAlias = "DirectCode | DirectClauseCode | DirectTotalsCode | Direc
 Code: TypeAlias = "OfStreams | OfTables"  # each has the text of a function
 OfStream: TypeAlias = "Shape | ClauseShape | HeldShape | TotalsShape | AbsenceShape"
 OfTable: TypeAlias = "TableShape | TreeShape | KeptShape"
+PUSHES_BEFORE: int = 100
+"""After how many pushes a function is made that calls clauses: by then it has cost as much as they had to gain."""
 Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
 
 
@@ -57,6 +60,7 @@ class DirectPushes:
         self._objection = objection  # why no input of the engine can have one
         self._functions: Direct = {}
         self._known: dict[Reactive, Code | str] = {}
+        self._pushed: Counter[Reactive] = Counter()  # into inputs whose function calls clauses, before there is one
 
     def of(self, reactive: Reactive) -> Code | str:
         """Return the code of an input, or why there is none."""
@@ -101,12 +105,18 @@ class DirectPushes:
     def learn(self, reactive: Reactive) -> None:
         """Make the function of an input, if there can be one."""
         code = self.of(reactive)
+        if isinstance(code, DirectClauseCode):
+            self._pushed[reactive] += 1
+            if self._pushed[reactive] <= PUSHES_BEFORE:
+                return
         if not isinstance(code, str):
             self._functions[reactive] = code.function
 
     def why_not(self, reactive: Reactive) -> str:
         """Say why an event is not done by the function of its input, if that has not said so itself."""
         code = self.of(reactive)
+        if isinstance(code, DirectClauseCode) and reactive not in self._functions:
+            return f"of those that call clauses the first {PUSHES_BEFORE} are done as written"
         return code if isinstance(code, str) else "it was the first, somebody is told of results, or an input has ended"
 
     def ready(self, is_watched: Callable[[], bool], latest: Time) -> Direct:

@@ -16,7 +16,7 @@ Source: DESIGN 4; SEMANTICS 1.12.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -96,7 +96,7 @@ def _combined(join: Join, slot: Slot) -> Shape | None:
 
 
 class DirectClauseCode(DirectText):
-    """The function of one slot, and its text."""
+    """The function of one slot, and its text, which are made when somebody asks for them."""
 
     def __init__(self, shape: ClauseShape, steps: Steps, lateness: int | None) -> None:
         join, slot = shape.join, shape.slot
@@ -111,11 +111,18 @@ class DirectClauseCode(DirectText):
         frame, _, pushed = inside.find(slot.operations[push])
         self._is_seen = frame is not outside  # by a restriction of memory
         self._is_simple = [True]  # until an event with limited uses is found
+        self._come_to, self._frames, self._pushed = come_to, (outermost, outside, inside), (pushed, frame.outer)
+
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        """The function: to write and compile it takes as long as a hundred pushes."""
+        shape, join, slot = self._shape, self._join, self._slot
+        (outermost, outside, inside), (pushed, pushed_under) = self._frames, self._pushed
         bound: dict[str, Any] = {"running": running, "outermost": outermost, "outside": outside, "inside": inside}
         bound |= {"join": join, "batch": join.batch, "admits": join.batch.body.admits, "leaving": join.batch.leaving}
-        bound |= {"come_to": come_to, "slot": slot, "correlation": join.number, "deadlines": join.world.deadlines}
+        bound |= {"come_to": self._come_to, "slot": slot, "correlation": join.number, "deadlines": join.world.deadlines}
         bound |= {"is_simple": self._is_simple, "unlimited": self._unlimited, f"slot{slot.index}": slot.name}
-        bound |= {"pushed": pushed, "pushed_under": frame.outer, "push_of_slot": slot.operations[push]}
+        bound |= {"pushed": pushed, "pushed_under": pushed_under, "push_of_slot": slot.operations[push]}
         bound |= {"checked_value": checked_value, "entry_of": entry_of, "kept": shape.kept, "reactive": slot.reactive}
         if self._is_stored:
             bound |= {"go": self._places.taking(), "unstore": unstored, "FRESH": FRESH, "partial": partial}
@@ -123,7 +130,7 @@ class DirectClauseCode(DirectText):
         if shape.is_plain:
             bound |= self._of_memories()
         self._write()
-        self.function: Callable[..., Any] = self._define(bound)
+        return self._define(bound)
 
     def _of_memories(self) -> dict[str, Any]:
         bound: dict[str, Any] = {}
@@ -137,6 +144,7 @@ class DirectClauseCode(DirectText):
 
     def shown(self) -> str:
         """Return the text, and why it calls clauses."""
+        assert self.function is not None  # Invariant: whoever asks for it writes the text
         return f"# it calls clauses, as {commented(self.why)}\n{super().shown()}"
 
     def _unlimited(self, part: Entry) -> bool:

@@ -65,12 +65,11 @@ class Memory:
             entry.state, entry.more = state, more
             entry.number = -1  # a gate may hold it again
 
-        journal = self.journal
-        before, journal.is_open = journal.is_open, True  # as `Journal.change` does, which costs two calls
-        entry.state = FRESH
-        self.put(entry, places)
-        journal.append(undo)
-        journal.is_open = before
+        def do() -> None:
+            entry.state = FRESH
+            self.put(entry, places)
+
+        self.journal.change(do, undo)
 
     def remove(self, entry: Entry) -> None:
         """Take an entry out for good."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, NamedTuple
+from unittest import mock
 
+from cartesius.core import direct_pushes
 from tests.laws.catalogue_bridge import run_on_bridge
 from tests.laws.catalogue_rows import ATTEMPTS, TooMany, bounded, rows_of, text_of
 from tests.laws.catalogue_tiers import (
@@ -19,6 +22,7 @@ from tests.laws.catalogue_tiers import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from tests.laws.catalogue import Program
     from tests.oracle.tier_programs import Row
@@ -49,7 +53,8 @@ def check(program: Program, seed: str, *, on_bridge: bool = False, is_lessened: 
                 reference = reference_of(program, steps)
             if not reference.gave_results and not reference.has_raised:
                 continue
-            compare(program, steps, reference, seed)
+            with often_through_clauses(seed):
+                compare(program, steps, reference, seed)
         except TooMany:
             break
         except Exception as error:  # of any kind: it is told with the program
@@ -63,7 +68,16 @@ def check(program: Program, seed: str, *, on_bridge: bool = False, is_lessened: 
 
 
 def _run(program: Program, steps: Sequence[Step], seed: str) -> None:
-    compare(program, steps, reference_of(program, steps), seed)
+    with often_through_clauses(seed):
+        compare(program, steps, reference_of(program, steps), seed)
+
+
+def often_through_clauses(seed: str) -> AbstractContextManager[object]:
+    """Let functions that call clauses be made for the first push, of every fourth program: to make them takes long."""
+    before = random.Random(f"clauses {seed}").choice(
+        [0, direct_pushes.PUSHES_BEFORE, *[direct_pushes.PUSHES_BEFORE] * 2]
+    )
+    return mock.patch.object(direct_pushes, "PUSHES_BEFORE", before)
 
 
 def check_on_bridge(

@@ -24,7 +24,7 @@ from cartesius.batching.world import World
 from cartesius.columns.batches import slicing
 from cartesius.columns.batches.slicing import SLICE
 from cartesius.columns.results import events_of
-from cartesius.core import engine_core
+from cartesius.core import direct_pushes, engine_core
 from cartesius.data.journals import Journal
 from cartesius.errors import CartesiusError, EngineBroken
 from cartesius.programs import steps as steps_module
@@ -154,8 +154,9 @@ def test_every_line_of_all_calls_is_interrupted(pytestconfig):
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_a_push_that_calls_clauses_is_done_or_undone(name, pytestconfig):
+def test_a_push_that_calls_clauses_is_done_or_undone(name, pytestconfig, monkeypatch):
     """Of restrictions as users write them, in the middle of a function."""
+    monkeypatch.setattr(direct_pushes, "PUSHES_BEFORE", 0)
     start, outcomes, number = pytestconfig.getoption("--hypothesis-seed") or 0, Counter(), 0
     while outcomes.total() < 3 * LINES:
         number += 1

@@ -7,7 +7,8 @@ hold and set aside; memories that displace, spend, let expire and count; choices
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -37,6 +38,7 @@ from cartesius import (
     state,
     tick,
 )
+from cartesius.core import direct_pushes
 from cartesius.direct.direct_clauses import DirectClauseCode
 from cartesius.language.families import admit
 from cartesius.plan import Opaque
@@ -53,6 +55,9 @@ from restrictions import (
     within,
 )
 from tests.oracle.test_in_place import BODIES, Both, a_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class newest(Restriction):
@@ -283,6 +288,13 @@ OURS: list[Any] = [
 ]  # fmt: skip
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _at_once() -> Iterator[None]:
+    """Functions that call clauses are made for the first push."""
+    with mock.patch.object(direct_pushes, "PUSHES_BEFORE", 0):
+        yield
+
+
 def a_program(draw: random.Random, name: str) -> tuple[list[Reactive], Reactive] | None:
     stack = [
         OWN[name],
@@ -324,8 +336,8 @@ def run(draw: random.Random, name: str, length: int = 24) -> bool:
         if place == length // 2:
             both.swap()
     both.check()
-    codes = [both.engines[1]._pushes.of(one) for one in inputs]
-    return any(isinstance(one, DirectClauseCode) for one in codes)
+    pushes = both.engines[1]._pushes
+    return any(isinstance(pushes.of(one), DirectClauseCode) for one in pushes._functions)
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -337,3 +349,16 @@ def test_what_clauses_do_agrees_whatever_comes(name: str, seed: int) -> None:
 @pytest.mark.parametrize("name", OWN)
 def test_a_push_is_a_function_that_calls_the_clauses(name: str) -> None:
     assert sum(run(random.Random(f"{seed}"), name, 8) for seed in range(8)) > 1
+
+
+def test_it_is_made_once_it_is_worth_it() -> None:
+    left, right = Reactive("left"), Reactive("right")
+    pairs = correlate(x=left, y=right, yields=lambda x, y: (x, y), restrict=newest("x", "y"))
+    with mock.patch.object(direct_pushes, "PUSHES_BEFORE", 5):
+        engine = Engine(pairs)
+        for n in range(20):
+            engine.push(left, n)
+    assert engine.stats.given_up == {"of those that call clauses the first 5 are done as written": 5, THE_FIRST: 1}
+
+
+THE_FIRST = "it was the first, somebody is told of results, or an input has ended"
