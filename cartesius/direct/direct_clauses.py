@@ -116,6 +116,15 @@ class DirectClauseCode(DirectText):
     @cached_property
     def function(self) -> Callable[..., Any]:
         """The function: to write and compile it takes as long as a hundred pushes."""
+        try:
+            return self._made()
+        except (SyntaxError, RecursionError, MemoryError):  # Python nests no more than 20 loops, or 200 parentheses
+            shallow = attrs.evolve(self._shape, combined=None)
+            other = DirectClauseCode(shallow, self._scope["steps"], self._lateness)
+            function, self._lines, self._constants = other.function, other._lines, other._constants
+            return function
+
+    def _made(self) -> Callable[..., Any]:
         shape, join, slot = self._shape, self._join, self._slot
         (outermost, outside, inside), (pushed, pushed_under) = self._frames, self._pushed
         bound: dict[str, Any] = {"running": running, "outermost": outermost, "outside": outside, "inside": inside}

@@ -351,6 +351,18 @@ def test_a_push_is_a_function_that_calls_the_clauses(name: str) -> None:
     assert sum(run(random.Random(f"{seed}"), name, 8) for seed in range(8)) > 1
 
 
+@pytest.mark.parametrize("tier", ["reference", None])
+def test_what_python_cannot_nest_is_left_to_the_end_of_a_batch(tier: Any) -> None:
+    """Of 23 inputs there would be 22 loops."""
+    inputs = [Reactive(f"in{place}") for place in range(23)]
+    restrict = newest(*[one.name for one in inputs])
+    joined = correlate(slots={one.name: one for one in inputs}, yields=lambda in0: in0, restrict=restrict)
+    engine = Engine(joined, tier=tier)
+    out = [event for n in range(46) for event in engine.push(inputs[n % 23], n)]
+    assert [event.value for event in out] == [0] + [23] * 23
+    assert engine.source().count("batch.commit()") == (0 if tier else 23)
+
+
 def test_it_is_made_once_it_is_worth_it() -> None:
     left, right = Reactive("left"), Reactive("right")
     pairs = correlate(x=left, y=right, yields=lambda x, y: (x, y), restrict=newest("x", "y"))
