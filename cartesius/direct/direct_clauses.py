@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cartesius.correlations.runners import InPlace
-from cartesius.data.entries import FRESH, LIVE
+from cartesius.data.entries import FRESH
 from cartesius.data.generated import commented
 from cartesius.direct.direct_clock import TIMES
 from cartesius.direct.direct_loops import DirectLoops, table_name
@@ -134,7 +134,7 @@ class DirectClauseCode(DirectText):
         bound |= {"pushed": pushed, "pushed_under": pushed_under, "push_of_slot": slot.operations[push]}
         bound |= {"checked_value": checked_value, "entry_of": entry_of, "kept": shape.kept, "reactive": slot.reactive}
         if self._is_stored:
-            bound |= {"go": self._places.taking(), "unstore": unstored, "FRESH": FRESH, "partial": partial}
+            bound |= {"go": self._places.taking(), "FRESH": FRESH, "partial": partial}
         bound |= {f"released{one.number}": one.released for one in join.installed}
         if shape.is_plain:
             bound |= self._of_memories()
@@ -269,7 +269,7 @@ class DirectClauseCode(DirectText):
         """)
         self._places.put(self._lines, {})
         self._lines.add(f"""
-            journal.append(partial(unstore, go, part{own}))
+            journal.append(partial(go, part{own}))
             journal.is_open = False
             fresh{own}.append(part{own})
         """)
@@ -330,9 +330,3 @@ class DirectClauseCode(DirectText):
                 gone{own}.clear()
             """)
         self._lines.add("if leaving:\n    batch.let_leave()")
-
-
-def unstored(take: Callable[[Entry], None], entry: Entry) -> None:
-    """Undo that an entry was stored: `Batch.store` would, too."""
-    take(entry)
-    entry.state, entry.number = LIVE, -1
