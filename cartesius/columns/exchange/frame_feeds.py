@@ -22,7 +22,7 @@ from cartesius.columns.batches.feeds import Feed
 from cartesius.columns.stages.rows import FAR, Rows
 from cartesius.columns.vectors.key_codes import nulls
 from cartesius.columns.vectors.normalising import normalised, wrapped
-from cartesius.columns.vectors.vectors import RECORD, TUPLE, Struct, Vector
+from cartesius.columns.vectors.vectors import KIND, RECORD, TUPLE, Struct, Vector
 from cartesius.data.records import TAKEN, taken
 from cartesius.errors import InvalidArgument, NotStorable, near
 
@@ -173,16 +173,22 @@ class Given:
 
 def check_reads(outputs: tuple[Reactive, ...], given: Sequence[Given]) -> None:
     """Raise `InvalidArgument` if the program reads what a frame has not, or compares columns of unlike types."""
-    columns = {one.name: {field.name: _value_type(field.type) for field in one.table.schema} for one in given}
+    columns = {one.name: {field.name: _type_of(field) for field in one.table.schema} for one in given}
     values = {one.name: ValueType("", "", {name: columns[one.name][name] for name in one.fields}) for one in given}
     values |= {one.name: columns[one.name]["value"] for one in given if one.is_bare}
     frame_reads.check_reads(outputs, Frames("run_frames", values, columns, _cast))
 
 
+def _type_of(field: pa.Field) -> ValueType:
+    if KIND in (field.metadata or {}):
+        return ValueType("", str(field.type))  # ours: what such a text stands for may be of several types
+    return _value_type(field.type)
+
+
 def _value_type(kind: pa.DataType) -> ValueType:
     if pa.types.is_dictionary(kind):
         return _value_type(kind.value_type)
-    fields = {field.name: _value_type(field.type) for field in kind.fields} if pa.types.is_struct(kind) else None
+    fields = {field.name: _type_of(field) for field in kind.fields} if pa.types.is_struct(kind) else None
     return ValueType(_group(kind), str(kind), fields)
 
 

@@ -305,3 +305,14 @@ def test_a_table_needs_a_key_in_its_declaration_and_in_each_row():
         run_frames(Reactive("t", table=True), {"t": pa.table({"id": [1], "time": [1]})}, at="time")
     with pytest.raises(CartesiusError, match="a value for the key 'id' in each row but got a null"):
         run_frames(Reactive("t", table=True, key="id"), {"t": pa.table({"id": [1, None], "time": [1, 2]})}, at="time")
+
+
+def test_results_of_several_types_are_read_again_whatever_they_meet():
+    """They come as texts that are marked: their type is not told, so nothing of it is refused."""
+    mixed = map_(order, lambda order: {"id": order.id if order.id > 1 else str(order.id)})
+    frame = run_frames(mixed, {"order": pa.table({"id": [1, 2], "time": [1, 2]})}, at="time")
+    again = frame.drop_columns(["change", "end"]).rename_columns({"start": "time"})
+    other = Reactive("other")
+    both = correlate(x=order, y=other, yields=lambda x, y: {"id": x.id}, restrict=key_by(x="id", y="id"))
+    found = run_frames(both, {"order": again, "other": pa.table({"id": [2], "time": [5]})}, at="time")
+    assert found["id"].to_pylist() == [2]
