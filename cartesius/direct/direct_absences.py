@@ -28,17 +28,16 @@ from cartesius.results.outputs import Events
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from cartesius.batching.deadlines import Deadline
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
-    from cartesius.data.entries import Entry
+    from cartesius.data.entries import Candidate, Entry
     from cartesius.data.events import Time
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
-    from cartesius.storage.memories import Places
 
 _KNOWN: Final = frozenset({KeyBy, Let, Never})
 _ASK: Final = """
@@ -94,7 +93,11 @@ class Decisions:
         self._anchor: int = never.node.anchor.index
         absences: Any = join.batch.absences
         self._has = absences.has
-        self._met: list[tuple[Deadline[Any], list[tuple[Entry, Places]]]] = []
+        due = never.dues[self._absent]
+        self._leaving = self._absent.memory.parts()[1][due]
+        places = DirectPlaces(self._absent, len(join.bindings.spaces), frozenset(due[-1:]))
+        self._is_of_keys, self._take = places.is_of_keys, places.taking()
+        self._met: list[tuple[Deadline[Any], tuple[Entry, ...]]] = []
 
     def find(self, before: Time, out: list[Event]) -> bool:
         """Take the deadlines below a time, and add what is decided to ``out``; or return False, as another is due.
@@ -111,9 +114,17 @@ class Decisions:
                     self.put_back()
                     return False
                 item = heap[0]
-                self._met.append((item, []))  # `put_back` knows it then, wherever somebody interrupts
+                time, _, _, never, key = item
+                leaving = self._leaving.get((*key, time) if key else time, ())
+                leaving = tuple(leaving.values()) if type(leaving) is dict else leaving and (leaving,)
+                self._met.append((item, leaving))  # `put_back` knows it then, wherever somebody interrupts
                 heapq.heappop(heap)
-                self._decide(item, out)
+                rows = never.copies[key].held.get(time)
+                if rows:
+                    self._decide(rows, out)
+                if not self._is_of_keys:
+                    for entry in leaving:
+                        self._absent.memory.places_of(entry)  # its payload has not changed, then
         except Exception:
             if self._met and heap and heap[0] is self._met[-1][0]:
                 self._met.pop()
@@ -121,21 +132,16 @@ class Decisions:
             raise
         return True
 
-    def _decide(self, item: Deadline[Any], out: list[Event]) -> None:
-        time, _, _, never, key = item
+    def _decide(self, rows: Sequence[tuple[Candidate, int]], out: list[Event]) -> None:
         body, rank = self._join.batch.body, self._join.batch.rank
-        rows = never.copies[key].held.get(time, ())
         for parts, count in rows if len(rows) < 2 else sorted(rows, key=lambda row: rank(row[0])):
-            if self._has(self._absent, parts, partial(never.stateless.forbids, parts)):
+            if self._has(self._absent, parts, partial(self._never.stateless.forbids, parts)):
                 continue
             part = parts[self._anchor]
             identities = tuple([one and one.identity for one in parts])
             for number, value in enumerate(body.yields(parts)[:count]):
                 identity = (self._join.number, identities, number)
                 out.append(Event(value, part.start, part.end, 1, self._join.name, identity))
-        memory = self._absent.memory
-        for entry in never.due_at(self._absent, time, key):
-            self._met[-1][1].append((entry, memory.places_of(entry)))
 
     def put_back(self) -> None:
         """Take all back that was found, and close the journal."""
@@ -146,23 +152,27 @@ class Decisions:
 
     def do(self) -> None:
         """Forget the rows that are decided, and the events that nothing needs."""
-        absent, ledger = self._absent, self._absent.ledger
-        for (time, _, _, never, key), leaving in self._met:
+        never, absent, forgotten = self._never, self._absent, EARLIEST
+        for (time, _, _, _, key), leaving in self._met:
             times = never.due[key]
-            del times[time]
-            if not times:
+            if len(times) == 1:
                 del never.due[key]
+            else:
+                del times[time]
             never.copies[key].held.pop(time, None)
-            for entry, places in leaving:
-                absent.memory.take(entry, places)
-                ledger.count(Fate.EXPIRED)
-                absent.forgotten = {(): max(absent.forgotten.get((), EARLIEST), entry.end)}
+            for entry in leaving:
+                self._take(entry)
+                absent.ledger.count(Fate.EXPIRED)
+                forgotten = max(forgotten, entry.end)
+        if forgotten != EARLIEST:
+            absent.forgotten = {(): max(absent.forgotten.get((), EARLIEST), forgotten)}
         self._world.steps += 2 * len(self._met)
 
     def finish(self) -> None:
         """Forget the copies that wait for nothing, now that the push has asked for its own."""
-        for (_, _, _, never, key), _ in self._met:
-            if key in never.copies:
+        never = self._never
+        for (_, _, _, _, key), _ in self._met:
+            if key not in never.due and key in never.copies:
                 never.forget(key, never.copies[key])
         self._met.clear()
 
