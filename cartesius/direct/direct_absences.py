@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cartesius.batching.deadlines import Deadline
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
-    from cartesius.data.entries import Candidate, Entry
+    from cartesius.data.entries import Entry
     from cartesius.data.events import Time
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
@@ -132,7 +132,7 @@ class Decisions:
             raise
         return True
 
-    def _decide(self, rows: Sequence[tuple[Candidate, int]], out: list[Event]) -> None:
+    def _decide(self, rows: Sequence[tuple[list[Any], int]], out: list[Event]) -> None:
         body, rank = self._join.batch.body, self._join.batch.rank
         for parts, count in rows if len(rows) < 2 else sorted(rows, key=lambda row: rank(row[0])):
             if self._has(self._absent, parts, partial(self._never.stateless.forbids, parts)):

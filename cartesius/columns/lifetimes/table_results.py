@@ -17,6 +17,7 @@ import numpy as np
 from cartesius.columns.stages.rows import Flow, nothing
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
+from cartesius.data.events import LATEST
 from cartesius.data.window_spans import INSIDE
 from cartesius.results.outputs import Rows as Table
 from cartesius.results.outputs import hull, is_unchanged
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.rows import Rows
     from cartesius.correlations.join_shape import Join
     from cartesius.results.outputs import Result, Span
+
+    Ints = NDArray[np.int64]
 
 
 @attrs.frozen(eq=False)
@@ -74,11 +77,12 @@ class TableResults:
     Args:
         join: The correlation, whose output is an `outputs.Rows`, by a function of the value.
         keys: Its key spaces.
+        lateness: How long after its end a window is freed; with it goes a row that comes from no other.
     """
 
-    def __init__(self, join: Join, keys: Keys) -> None:
+    def __init__(self, join: Join, keys: Keys, lateness: int) -> None:
         assert isinstance(join.batch.output, Table)  # Invariant: who asks has seen that
-        self.join, self.keys, self.output = join, keys, join.batch.output
+        self.join, self.keys, self.lateness, self.output = join, keys, lateness, join.batch.output
         self.is_oldest_first = join.batch.rank.is_oldest_first
 
     def load(self) -> Shown:
@@ -93,8 +97,34 @@ class TableResults:
         if self.join.batch.windows is not None:
             self.join.batch.windows.rows.of = {window: dict(keys) for window, keys in shown.windows.items()}
 
-    def run(self, before: Shown, rows: Sequence[Rows | None], found: Found) -> tuple[Flow, Shown]:
+    def at_end(self, shown: Shown, clock: Ints | None) -> Shown:
+        """Return what the table holds at the end of a batch, once its windows are freed."""
+        if clock is None or self._first_end(shown) > clock[-1]:
+            return shown
+        after = Shown(dict(shown.live), dict(shown.values), dict(shown.windows))
+        self._free(after, int(clock[-1]))
+        return after
+
+    def _first_end(self, shown: Shown) -> float:
+        """Return the clock at which the first window is freed."""
+        return min([window.end for *_, window in shown.windows], default=LATEST) + self.lateness
+
+    def _free(self, shown: Shown, clock: int) -> None:
+        """Forget the rows that come from no other window than those that are freed by now."""
+        freed = [key for key in shown.windows if key[-1].end + self.lateness <= clock]
+        rows = dict.fromkeys(row for key in freed for row in shown.windows.pop(key))
+        for row in rows.keys() - set().union(*shown.windows.values()):
+            shown.live.pop(row, None)
+            shown.values.pop(row, None)
+
+    def run(self, before: Shown, rows: Sequence[Rows | None], found: Found, clock: Ints | None) -> tuple[Flow, Shown]:
         """Return the changes that results make, and what the table holds after them.
+
+        Args:
+            before: What it holds before.
+            rows: The rows of each slot.
+            found: What is given and taken back.
+            clock: The clock at each step; None: it does not move.
 
         Raises:
             NotColumnar: The key of a result cannot be computed.
@@ -106,10 +136,15 @@ class TableResults:
         changes: list[tuple[int, Any, Any, Span, bool]] = []
         mentioned: dict[Any, Span] = {}
         yielded: set[Any] = set()
+        first_end = self._first_end(after)
         for number, step in enumerate(found.steps):
-            if number and step != found.steps[number - 1]:
-                changes += self._settled(found.steps[number - 1], mentioned, after)
-                mentioned, yielded = {}, set()
+            if not number or step != found.steps[number - 1]:
+                if number:
+                    changes += self._settled(found.steps[number - 1], mentioned, after)
+                    mentioned, yielded = {}, set()
+                if clock is not None and first_end <= clock[step]:
+                    self._free(after, int(clock[step]))
+                    first_end = self._first_end(after)
             is_given, cause = found.is_given[number], found.causes[number]
             for place, value in enumerate(found.values[number]):
                 key = self._key_of(value)
@@ -126,6 +161,7 @@ class TableResults:
                     continue
                 if windows:
                     after.windows.setdefault(windows[number], {})[key] = None
+                    first_end = min(first_end, windows[number][-1].end + self.lateness)
                 if not self.output.keeps_all:
                     if key in yielded:
                         continue
@@ -214,7 +250,7 @@ def _flow(changes: Sequence[tuple[int, Any, Any, Span, bool]]) -> Flow:
     return Flow(np.array(steps, np.int64), value, start, end, None, key, deletes if deletes.any() else None)
 
 
-def grouped(values: list[Any], counts: NDArray[np.int64] | None) -> list[list[Any]]:
+def grouped(values: list[Any], counts: Ints | None) -> list[list[Any]]:
     """Return values by the candidate that yields them; each yields one if there are no counts."""
     if counts is None:
         return [[value] for value in values]
@@ -223,8 +259,8 @@ def grouped(values: list[Any], counts: NDArray[np.int64] | None) -> list[list[An
 
 
 def in_steps(
-    found: NDArray[np.int64],
-    event: NDArray[np.int64] | None,
+    found: Ints,
+    event: Ints | None,
     values: Sequence[Sequence[Any]],
     times: Sequence[Span],
     causes: Sequence[Span],
@@ -246,9 +282,7 @@ def in_steps(
     )
 
 
-def causes_of(
-    rows: Sequence[Rows | None], found: NDArray[np.int64], arriving: Mapping[int, Rows], *, has_gates: bool
-) -> list[Span]:
+def causes_of(rows: Sequence[Rows | None], found: Ints, arriving: Mapping[int, Rows], *, has_gates: bool) -> list[Span]:
     """Return the times of what caused each candidate: of the parts that came with it, or of the event of the step."""
     is_given = found[:, -1] >= 0
     step = np.where(is_given, found[:, -1], ~found[:, -1])

@@ -85,7 +85,8 @@ class Stepping(Stage):
         self.shape, self.plan = shape, shape.plan
         self.body = ColumnarBody(join, linking(join))
         self.keys = [shape.keys.own(slot.index) for slot in join.slots]
-        self.table = TableResults(join, shape.keys) if isinstance(join.batch.output, Table) else None
+        spans, is_table = shape.expiring.spans, isinstance(join.batch.output, Table)
+        self.table = TableResults(join, shape.keys, 0 if spans is None else spans.lateness) if is_table else None
         aligned = [slot for _, gate in shape.gates for slot in gate.slots]
         names = [f"a{slot}" for slot in aligned]
         names += [f"u{slot}" for slot, uses in enumerate(self.plan.uses) if uses is not None]
@@ -175,8 +176,8 @@ class Stepping(Stage):
         flow, shown = nothing(), rest.shown
         if len(found):
             flow, shown = self._flow(rows, found, asked, arriving, shown, moment)
-        if shown is not None:
-            shown = attrs.evolve(shown, windows=expiring.open_windows(shown.windows, moment))
+        if self.table is not None and shown is not None:
+            shown = self.table.at_end(shown, moment.clock)
         rest = Rest(held, tuple(left), tuple(marks), ghosts, shown)
         spent: dict[int, dict[Fate | None, int]] = {
             slot: {Fate.USED_UP: one.count(0)} for slot, one in enumerate(uses) if one is not None
@@ -279,7 +280,7 @@ class Stepping(Stage):
             values = grouped(value.to_list(), counts)
             times = list(zip(start.tolist(), end.tolist(), strict=True))
             causes = causes_of(rows, found, arriving, has_gates=bool(self.shape.gates))
-            return self.table.run(shown, rows, in_steps(found, moment.event, values, times, causes))
+            return self.table.run(shown, rows, in_steps(found, moment.event, values, times, causes), moment.clock)
         weight = np.where(at < 0, -1, 1).astype(np.int8) if self.plan.takes_back else None
         if counts is not None:
             position, start, end = (np.repeat(one, counts) for one in (position, start, end))

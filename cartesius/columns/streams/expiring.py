@@ -91,10 +91,6 @@ class Expiring:
         every = {slot: self.kept(one, np.arange(0 if one is None else len(one)), moment) for slot, one in held.items()}
         return {slot: None if one is None else one.take(every[slot]) for slot, one in held.items()}
 
-    def open_windows(self, windows: Mapping[Any, Any], moment: Moment) -> dict[Any, Any]:
-        """Return what is noted of windows, by the keys to their left and themselves, of those that are not freed."""
-        return {key: noted for key, noted in windows.items() if not self.is_freed(key[-1], moment)}
-
     def is_freed(self, window: Window, moment: Moment) -> bool:
         """Whether a window is freed by the end of a batch."""
         return (

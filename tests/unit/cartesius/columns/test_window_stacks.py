@@ -13,7 +13,7 @@ from cartesius.columns.results import events_of
 from cartesius.errors import CartesiusError
 from restrictions import as_table, most_recently, retracting, sliding, tumbling, within
 from tests.unit.cartesius.columns.stacks import TWO, WHERE_TWO, X, Y, program
-from tests.unit.cartesius.columns.stream_traces import check, cuts
+from tests.unit.cartesius.columns.stream_traces import batch_of, check, cuts
 from tests.unit.cartesius.columns.test_stepping import rows, traces
 
 if TYPE_CHECKING:
@@ -104,3 +104,19 @@ def test_what_is_kept_of_all_windows_forgets_what_is_freed() -> None:
         for n, reactive in enumerate((X, Y))
     }
     assert [event.value for event in events_of(engine.push_many(batch))] == [(1, 9), (3, 9), (3, 8), (1, 8)]
+
+
+def test_a_row_is_forgotten_in_the_middle_of_a_batch_when_the_last_of_its_windows_is_freed() -> None:
+    """What it shows is told once more then, though it is the same; and nobody is shown it for ever."""
+    table = correlate(
+        x=X, y=Y, yields=lambda x, y: x.v, restrict=sliding(6, 2) | as_table(lambda v: v % 2), name="table"
+    )
+    early = [(0, 0, 2, 1), (1, 0, 0, 1), (0, 0, 3, 1)]
+    again, later = [(0, 0, 2, 5), (1, 0, 0, 6)], [(0, 0, 4, 30)]
+    for lateness, changes in ((0, [2, 3, 2]), (5, [2, 3])):  # freed when the clock is at 6, or at 11
+        engine = Engine(table, lateness=lateness)
+        found = events_of(engine.push_many(batch_of((X, Y), [*early, *again])))
+        assert [event.value.value for event in found] == changes
+        assert engine.query(table) == ({0: 2} if lateness == 0 else {0: 2, 1: 3})
+        check(lambda: table, (X, Y), [*early, *again, *later], lateness=lateness)
+        check(lambda: table, (X, Y), [*early, *later, *early], lateness=lateness)
