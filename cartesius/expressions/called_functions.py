@@ -1,8 +1,8 @@
 """Called functions: what a function that runs as written uses of its module, as that decides what it computes.
 
-The functions and constants that its byte code names, in its own module or as attributes of another one; and so on, for
-functions of the user's. What is installed (the standard library, packages, this library) is told by its name alone: it
-has versions of its own.
+The functions, classes and plain data that its byte code names, in its own module or as attributes of another one; and
+so on, for functions of the user's. What is installed (the standard library, packages, this library) is told by its name
+alone: it has versions of its own. Other objects, such as connections, are not looked at.
 
 Law: two functions of one text differ in what is found here if they call functions of different byte code.
 
@@ -15,15 +15,18 @@ import sys
 import sysconfig
 from datetime import date, time, timedelta
 from decimal import Decimal
+from enum import Enum
 from functools import cache
 from types import CodeType, FunctionType, ModuleType, NoneType
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+import attrs
+
 from cartesius.data.codec import OURS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _CONSTANTS: Final = (NoneType, bool, int, float, str, bytes, Decimal, date, time, timedelta, UUID)
 _MADE: Final = ("<attrs generated", "<string>")  # the files of methods that attrs and dataclasses write
@@ -45,7 +48,7 @@ def is_installed(value: FunctionType | type) -> bool:
 
 
 def used_by(function: FunctionType) -> dict[str, Any]:
-    """Return the functions, classes and constants of modules that a function names, by name, in alphabetical order."""
+    """Return the functions, classes and data of modules that a function names, by name, in alphabetical order."""
     scope = function.__globals__
     names = sorted(_names(function.__code__))
     found = {name: scope[name] for name in names if name in scope}
@@ -57,13 +60,40 @@ def used_by(function: FunctionType) -> dict[str, Any]:
 
 
 def _tells(value: Any) -> bool:
-    return isinstance(value, FunctionType | type) or _is_constant(value)
+    return isinstance(value, FunctionType | type) or is_plain(value)
 
 
-def _is_constant(value: Any) -> bool:
-    if type(value) in (tuple, frozenset):
-        return all(map(_is_constant, value))
-    return type(value) in _CONSTANTS or (isinstance(value, date) and type(value).__module__ == "datetime")
+def is_plain(value: Any, depth: int = 20) -> bool:
+    """Whether a value is plain data, or a list, table or record of the user's that holds plain data alone."""
+    if type(value) in _CONSTANTS or (isinstance(value, date) and type(value).__module__ == "datetime"):
+        return True
+    inside: Iterable[Any]
+    if isinstance(value, dict):
+        inside = (*value.keys(), *value.values())
+    elif isinstance(value, tuple | frozenset | list | set):
+        inside = value
+    elif attrs.has(type(value)) and not is_installed(type(value)):
+        inside = [getattr(value, field.name, None) for field in attrs.fields(type(value))]
+    else:
+        return False
+    return depth > 0 and all(is_plain(one, depth - 1) for one in inside)  # one may hold itself
+
+
+def data_of(kind: type) -> dict[str, Any]:
+    """Return the plain data that is written in a class, but not in its installed bases; of an enumeration, its values.
+
+    >>> class Limits:
+    ...     draught = 12.5
+    >>> data_of(Limits)
+    {'draught': 12.5}
+    """
+    if issubclass(kind, Enum):
+        return {name: one.value for name, one in kind.__members__.items() if is_plain(one.value)}
+    found: dict[str, Any] = {}
+    for one in reversed(kind.__mro__):
+        if not is_installed(one):
+            found |= {name: value for name, value in vars(one).items() if not name.startswith("__") and is_plain(value)}
+    return found
 
 
 def _names(code: CodeType) -> set[str]:

@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 
 from cartesius.data.codec import pack, stored_module
-from cartesius.expressions.called_functions import is_installed, methods_of, used_by
+from cartesius.expressions.called_functions import data_of, is_installed, methods_of, used_by
 from cartesius.language.reactives import Reactive
 from cartesius.language.restriction_base import Restriction
 
@@ -63,8 +63,9 @@ class _Describing:
         self._numbers: dict[types.FunctionType | type, int] = {}
 
     def clauses(self, kind: type) -> str:
-        methods = [self.text(function) for function in methods_of(kind)]
-        return f"; methods {' | '.join(methods)}" if methods else ""
+        methods, data = [self.text(function) for function in methods_of(kind)], data_of(kind)
+        text = f"; methods {' | '.join(methods)}" if methods else ""
+        return f"{text}; data {self.text(data)}" if data else text
 
     def text(self, value: Any) -> str:
         fields = self._fields_of(type(value))

@@ -6,7 +6,9 @@ import pickle
 import subprocess
 import sys
 import zlib
+from enum import Enum
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,8 +21,10 @@ from cartesius import (
     Slot,
     Update,
     correlate,
+    displace,
     forward,
     handles,
+    memory,
     push,
 )
 from cartesius.data.codec import MAGIC, decode, encode
@@ -81,8 +85,22 @@ class Scale:
         return value * self.factor
 
 
+class Kind(Enum):
+    TUG = 1
+
+
+@attrs.frozen
+class Rate:
+    by: dict[str, float]
+
+
+SCALES = {"EUR": [1.0]}
+RATE = Rate({"EUR": 1.0})
+
+
 def body(x):
-    return Scale().of(x) if near(x) else None
+    found = Scale().of(x) if near(x) else None
+    return found and found * SCALES["EUR"][0] * Kind.TUG.value * RATE.by["EUR"]
 
 
 @pytest.mark.parametrize(
@@ -92,6 +110,10 @@ def body(x):
         ("_scaled", lambda value: value * 3),
         ("LIMIT", 4),
         ("Scale", type("Scale", (), {"of": lambda self, value: value, "__module__": __name__})),
+        ("Scale", type("Scale", (), {**{name: vars(Scale)[name] for name in ("of", "__module__")}, "factor": 2})),
+        ("SCALES", {"EUR": [1.5]}),
+        ("Kind", Enum("Kind", {"TUG": 2}, module=__name__)),
+        ("RATE", Rate({"EUR": 1.5})),
     ],
 )
 def test_what_an_untraced_body_calls_is_part_of_the_program(monkeypatch, name, other):
@@ -101,6 +123,33 @@ def test_what_an_untraced_body_calls_is_part_of_the_program(monkeypatch, name, o
     monkeypatch.setitem(globals(), name, other)
     with pytest.raises(SnapshotMismatch, match="belongs to another one"):
         Engine.restore(blob, program)
+
+
+def test_data_of_a_class_of_restrictions_is_part_of_the_program(monkeypatch):
+    class few(Restriction):
+        most = 2
+
+        @handles(push)
+        def keep(self, slot, entry):
+            forward(slot, entry)
+            for older in memory(slot)[self.most :]:
+                displace(slot, older)
+
+    program = correlate(x=left, yields=lambda x: x, restrict=few())
+    blob = Engine(program).snapshot()
+    Engine.restore(blob, program)
+    monkeypatch.setattr(few, "most", 3)
+    with pytest.raises(SnapshotMismatch, match="belongs to another one"):
+        Engine.restore(blob, program)
+
+
+def test_what_is_no_data_is_no_part_of_the_program(monkeypatch):
+    """Such as a connection, or what holds itself."""
+    monkeypatch.setitem(globals(), "SCALES", within_itself := [])
+    within_itself.append(within_itself)
+    monkeypatch.setitem(globals(), "RATE", object())
+    program = correlate(x=left, yields=body)
+    Engine.restore(Engine(program).snapshot(), program)
 
 
 def test_explain_lists_what_an_untraced_body_calls():
