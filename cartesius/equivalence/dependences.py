@@ -18,6 +18,7 @@ import attrs
 from cartesius.data.events import Delete, Event, Update
 from cartesius.equivalence.equalities import form_of
 from cartesius.errors import InvalidArgument
+from cartesius.results.outputs import is_same
 
 Predicate: TypeAlias = Callable[[Any, Any], bool]
 Key: TypeAlias = str | Callable[[Any], Any]
@@ -108,13 +109,31 @@ def same_key(key: Key | None = None) -> Dependence:
 
     def has_the_same(one: Any, other: Any) -> bool:
         found = key_of(one)
-        return found is not None and bool(found == key_of(other))
+        return found is not None and is_same(found, key_of(other))
 
     def apart(item: Any) -> Hashable:
         found = key_of(item)
         return FREE if found is None else form_of(found)
 
     return Dependence(has_the_same, apart)
+
+
+def _same_row() -> Dependence:
+    """Make the changes of one row of one table depend on each other."""
+
+    def row_of(item: Any) -> tuple[Any, ...]:
+        value, table = (item.value, item.reactive) if isinstance(item, Event) else (item, None)
+        return (table, value.key) if isinstance(value, Update | Delete) else ()
+
+    def is_of_one(one: Any, other: Any) -> bool:
+        row = row_of(one)
+        return row != () and is_same(row, row_of(other))
+
+    def apart(item: Any) -> Hashable:
+        row = row_of(item)
+        return FREE if row == () else form_of(row)
+
+    return Dependence(is_of_one, apart)
 
 
 def punctuation(is_punctuation: Callable[[Any], bool], time: Key | None = None) -> Dependence:
@@ -187,9 +206,19 @@ def end_of_month(is_end: Callable[[Any], bool]) -> Dependence:
 
 
 def as_dependence(dependent: Predicate | None) -> Dependence:
-    """Return a predicate as a `Dependence`; without one, that of the changes of a row."""
+    """Return a predicate as a `Dependence`; without one, that of the changes of a row.
+
+    Raises:
+        InvalidArgument: It is no function.
+    """
     if dependent is None:
-        return same_key()
+        return _same_row()
+    if not callable(dependent):
+        message = (
+            f"dependent: expected a function of two items but got {dependent!r} (type={type(dependent).__name__}); of"
+            f" items of one key write same_key({dependent!r})"
+        )
+        raise InvalidArgument(message)
     return dependent if isinstance(dependent, Dependence) else Dependence(dependent)
 
 

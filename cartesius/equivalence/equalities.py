@@ -59,9 +59,16 @@ def equal_by(form: Callable[[Any], Any]) -> Equality:
 
 
 def as_equality(equal: Equal | None) -> Equality:
-    """Return a function of two items as an `Equality`; without one, that of values, times and weight."""
+    """Return a function of two items as an `Equality`; without one, that of values, times and weight.
+
+    Raises:
+        InvalidArgument: It is no function.
+    """
     if equal is None:
         return _DEFAULT
+    if not callable(equal):
+        message = f"equal: expected a function of two items but got {equal!r} (type={type(equal).__name__})"
+        raise InvalidArgument(message)
     return equal if isinstance(equal, Equality) else Equality(equal, lambda item: _UNKNOWN)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import random
+from collections.abc import Mapping
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _LISTED: Final = 5  # unmatched items of a stream in a message
 _LONGEST: Final = 1_000  # items of which a diff is made, which takes the square of their number at worst
+_OF_FRAMES: Final = ("__arrow_c_stream__", "__dataframe__")  # attributes that frames have, and streams do not
 _AROUND: Final = 5  # items before and after the one in question, where there is no diff
 
 
@@ -51,6 +53,9 @@ def streams_equivalent(
     Returns:
         An `Equivalence`: truthy, or with ``.reason``, ``.stream`` (1 or 2), ``.index`` and ``.item``.
 
+    Raises:
+        InvalidArgument: A frame or a mapping instead of a stream, or a relation that is no function.
+
     Law:
         True exactly if the one is a linearisation of the other; by brute force in
         ``tests/laws/test_stream_equivalence.py``.
@@ -58,14 +63,31 @@ def streams_equivalent(
     Source:
         DiffStream (SOURCES E4); SEMANTICS 4.
     """
-    return _matched(s1, s2, dependent, equal).finish()
+    return _matched(s1, s2, dependent, equal, to_the_end=False).finish()
 
 
-def _matched(s1: Iterable[Any], s2: Iterable[Any], dependent: Relation, equal: Relation) -> Matcher:
+def _check_streams(s1: object, s2: object) -> None:
+    for stream, items in enumerate((s1, s2), 1):
+        if isinstance(items, Mapping) or any(hasattr(items, name) for name in _OF_FRAMES):
+            message = (
+                f"streams: expected an iterable of items but got stream {stream} (type={type(items).__name__}), of"
+                " which the names alone would be compared; give its rows (frames of Spark: spark_bridge.testing)"
+            )
+            raise InvalidArgument(message)
+
+
+def _matched(
+    s1: Iterable[Any], s2: Iterable[Any], dependent: Relation, equal: Relation, *, to_the_end: bool
+) -> Matcher:
+    _check_streams(s1, s2)
     matcher, nothing = Matcher(dependent, equal), object()
     for pair in zip_longest(s1, s2, fillvalue=nothing):
         if not all(matcher.feed(stream, item) for stream, item in enumerate(pair, 1) if item is not nothing):
             break
+        if not to_the_end and any(
+            item is nothing and matcher.counts[3 - stream] for stream, item in enumerate(pair, 1)
+        ):
+            break  # that stream has ended, so what is left of the other one, be it endless, has no equal
     return matcher
 
 
@@ -93,13 +115,15 @@ def assert_streams_equivalent(
     Under pytest the failure is shown at the line of the test that calls it.
 
     Raises:
+        InvalidArgument: As `streams_equivalent`.
         AssertionError: They are not: the reason, what has met no equal by then, and a unified diff of the streams, in
             which ``>`` marks the item, and ``*`` the one that it must not pass. Of streams of more than 1,000 items
             what is around the item is shown instead of a diff.
     """
     __tracebackhide__ = True
+    _check_streams(s1, s2)
     streams = (list(s1), list(s2))
-    matcher = _matched(*streams, dependent, equal)
+    matcher = _matched(*streams, dependent, equal, to_the_end=True)
     verdict = matcher.finish()
     if verdict:
         return

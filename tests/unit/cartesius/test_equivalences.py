@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import attrs
+import pyarrow as pa
 import pytest
 
 from cartesius import Delete, Event, Update
@@ -17,6 +19,7 @@ from cartesius.testing import (
     check_relations,
     end_of_day,
     equal_by,
+    none_depend,
     reordered,
     same_key,
     streams_equivalent,
@@ -284,3 +287,34 @@ def test_relations_that_fit_are_passed():
 def test_relations_that_do_not_fit_are_refused_with_the_items_that_show_it(items, dependent, equal, message):
     with pytest.raises(InvalidArgument, match=message):
         check_relations(items, dependent, equal)
+
+
+@pytest.mark.parametrize("found", [[], [1], [5]])
+@pytest.mark.parametrize("relation", [all_depend(), none_depend(), None])
+def test_an_endless_stream_is_read_no_further_than_the_other_one_has_items_for(found, relation):
+    assert not streams_equivalent(found, itertools.count(1), relation)
+    assert not streams_equivalent(itertools.count(1), found, relation)
+
+
+def test_rows_of_one_key_of_two_tables_are_two_rows_and_not_a_number_is_one_key():
+    a, b = (Event(Update(1, value), 0, 0, 1, table) for table, value in (("A", "x"), ("B", "y")))
+    assert streams_equivalent([a, b], [b, a])
+    one, other = (Event(Update(key, value), 0, 0, 1, "A") for key, value in ((float("nan"), 1), (float("nan"), 2)))
+    assert not streams_equivalent([one, other], [other, one])
+    assert not streams_equivalent([one, other], [other, one], same_key())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((pa.table({"a": [1]}), pa.table({"a": [2]})), "an iterable of items but got stream 1 (type=Table)"),
+        (([], {"a": 1}), "an iterable of items but got stream 2 (type=dict)"),
+        (([], [], "taxi"), "of items of one key write same_key('taxi')"),
+        (([], [], None, "taxi"), "equal: expected a function of two items but got 'taxi'"),
+    ],
+)
+def test_what_is_no_stream_or_no_relation_is_refused(arguments, message):
+    with pytest.raises(InvalidArgument, match=re.escape(message)):
+        streams_equivalent(*arguments)
+    with pytest.raises(InvalidArgument, match=re.escape(message)):
+        assert_streams_equivalent(*arguments)
