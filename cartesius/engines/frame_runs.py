@@ -93,7 +93,7 @@ def run_frames(
     kinds = {name: kind_of(frame, name) for name, frame in frames.items()}
     relation = next((frames[name] for name, kind in kinds.items() if kind == "duckdb"), None)
     make = maker(checked_kind(to, kinds), relation)
-    tables = {name: to_arrow(frames[name], kind) for name, kind in kinds.items()}
+    tables = {name: to_arrow(frames[name], kind, name) for name, kind in kinds.items()}
     gone = _deleted(deleted, {name: tables[name].column_names for name in tables if inputs[name].table})
     given = [Given(name, inputs[name], table, times[name], gone.get(name)) for name, table in tables.items()]
     for one in given:

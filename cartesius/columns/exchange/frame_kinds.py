@@ -51,17 +51,44 @@ def kind_of(frame: object, name: str) -> Kind:
     raise InvalidArgument(message)
 
 
-def to_arrow(frame: Any, kind: Kind) -> pa.Table:
-    """Return a frame as an Arrow table. A named index of pandas is a column; its missing values are nulls."""
+def to_arrow(frame: Any, kind: Kind, name: str) -> pa.Table:
+    """Return a frame as an Arrow table. A named index of pandas is a column; its missing values are nulls.
+
+    Args:
+        frame: The frame.
+        kind: Its kind.
+        name: The input that it is for.
+
+    Raises:
+        InvalidArgument: A column has values that Arrow has no type for, or two columns have one name.
+    """
     if kind == "polars_lazy":
         frame = frame.collect()
     if isinstance(frame, pa.Table):
         return frame
     if not hasattr(frame, "__arrow_c_stream__"):
         return pa.Table.from_batches([pa.record_batch(frame)])
-    table = pa.RecordBatchReader.from_stream(frame).read_all()
+    try:
+        if kind.startswith("polars"):
+            _refuse_objects(frame)
+        table = pa.RecordBatchReader.from_stream(frame).read_all()
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        got = "; ".join(map(str, error.args))
+        message = (
+            f"run_frames: expected the frame of {name!r} to be one that Arrow can hold but got: {got}; give each column"
+            " a name of its own, and one type"
+        )
+        raise InvalidArgument(message) from error
     names = table.column_names
     return table.select([place for place, name in enumerate(names) if not name.startswith(_INDEX)])
+
+
+def _refuse_objects(frame: Any) -> None:
+    """Raise TypeError for a column of objects: polars would hand on where in memory they are."""
+    for name, kind in frame.schema.items():
+        if str(kind) == "Object":
+            message = f"objects of Python in the column {name!r}"
+            raise TypeError(message)
 
 
 def checked_kind(to: object, kinds: Mapping[str, Kind]) -> Kind:

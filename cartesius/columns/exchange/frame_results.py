@@ -5,20 +5,22 @@ The columns are those of `spark_bridge.correlate_frames`: `change`, of tables `k
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from decimal import Decimal
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cartesius.analysis.field_names import column_names
-from cartesius.analysis.lineage import Composed, value_of
+from cartesius.analysis.lineage import Column, Composed, value_of
 from cartesius.columns.batches.row_by_row import in_order, is_table
 from cartesius.columns.batches.running import Attempt, attempt, compiled_of
 from cartesius.columns.batches.slicing import between, stacked
 from cartesius.columns.results import as_table, table_of, with_windows
 from cartesius.columns.stages.rows import FAR
-from cartesius.columns.vectors.vectors import KIND, TUPLE, from_arrow
+from cartesius.columns.vectors.vectors import KIND, PACKED, RECORD, TUPLE, Struct, from_arrow
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Tuple
 
@@ -102,7 +104,9 @@ def _flat(table: pa.Table, output: Reactive, name: str, timeline: Timeline) -> p
     for bound in ("start", "end"):
         columns[bound] = _times(table, bound, timeline)
         fields.append(pa.field(bound, columns[bound].type))
-    if not pa.types.is_struct(values.type):
+    if not table.num_rows and (known := _known(output, timeline)):
+        inner, items = [pa.field(each, pa.null()) for each in known], [pa.nulls(0)] * len(known)
+    elif not pa.types.is_struct(values.type):
         inner, items = [field], [values]
     else:
         inner = [values.type.field(place) for place in range(values.type.num_fields)]
@@ -116,9 +120,34 @@ def _flat(table: pa.Table, output: Reactive, name: str, timeline: Timeline) -> p
                 f" ({', '.join(RESERVED)}) but one is called {one.name!r}; yield it under another name"
             )
             raise InvalidArgument(message)
-        columns[one.name] = item
+        columns[one.name], one = _decimals(item, one) or (item, one)
         fields.append(one)
     return pa.Table.from_arrays(list(columns.values()), schema=pa.schema(fields))
+
+
+def _known(output: Reactive, timeline: Timeline) -> list[str]:
+    """Return what the fields of a value are called, where that is known without one; otherwise nothing."""
+    match value_of(output):
+        case Composed(expression=expression):
+            return column_names(expression)
+        case Column(reactive=reactive, path=()) if reactive in timeline.feed.rows:
+            value = timeline.feed.rows[reactive].payload
+            return [str(name) for name in value.names] if isinstance(value, Struct) and value.kind == RECORD else []
+    return []
+
+
+def _decimals(column: Any, field: pa.Field) -> tuple[pa.Array, pa.Field] | None:
+    """Return decimals as a column of such, and its field; None if it is no text that stands for some."""
+    if (field.metadata or {}).get(KIND) != PACKED.encode():
+        return None
+    values = from_arrow(column, field).to_list()
+    if {*map(type, values)} - {Decimal, NoneType}:
+        return None
+    try:
+        found = pa.array(values)
+    except pa.ArrowException:  # more digits than Arrow has, or none
+        return None
+    return found, pa.field(field.name, found.type)
 
 
 def _names(output: Reactive, field: pa.Field, names: list[str]) -> list[str]:

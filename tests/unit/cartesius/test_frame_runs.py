@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from cartesius import CartesiusError, Reactive, correlate, run_frames
+from cartesius.errors import InvalidArgument
 from restrictions import as_table, key_by, most_recently, optionally, retracting, tumbling, within, without
 from restrictions.streams import map_
 from restrictions.tables import aggregate, sum_
@@ -316,3 +318,49 @@ def test_results_of_several_types_are_read_again_whatever_they_meet():
     both = correlate(x=order, y=other, yields=lambda x, y: {"id": x.id}, restrict=key_by(x="id", y="id"))
     found = run_frames(both, {"order": again, "other": pa.table({"id": [2], "time": [5]})}, at="time")
     assert found["id"].to_pylist() == [2]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame([[1, 2, 3]], columns=["time", "id", "id"]),
+        pd.DataFrame({"time": [1, 2], "id": [1, "a"]}),
+        pd.DataFrame({"time": [1], "id": pd.arrays.SparseArray([1])}),
+        pd.DataFrame({"time": [1], "id": [1j]}),
+        pl.DataFrame({"time": [1], "id": pl.Series([2**100], dtype=pl.Int128)}),
+        pl.DataFrame({"time": [1], "id": pl.Series([{1}], dtype=pl.Object)}),
+        pl.LazyFrame({"time": [1], "id": pl.Series([{1}], dtype=pl.Object)}),
+    ],
+)
+def test_a_frame_that_arrow_cannot_hold_is_refused_by_the_name_of_its_input(frame):
+    with pytest.raises(InvalidArgument, match="expected the frame of 'order' to be one that Arrow can hold but got"):
+        run_frames(map_(order, lambda order: order.id), {"order": frame}, at="time")
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "duckdb", "arrow"])
+def test_decimals_that_are_computed_come_out_as_decimals(kind):
+    """Of no other library's frames a column could say that its texts stand for some."""
+    prices = pa.table({"price": [Decimal("1.50"), Decimal("20")], "fee": [Decimal("0.25"), None], "time": [1, 2]})
+    total = correlate(order=order, yields=lambda order: {"total": order.price + order.price, "fee": order.fee})
+    found = run_frames(total, {"order": prices}, at="time", to=kind)
+    table = found if kind == "arrow" else found.to_arrow_table() if kind == "duckdb" else pa.table(found)
+    assert pa.types.is_decimal(table.schema.field("total").type)
+    assert table.column("total").to_pylist() == [Decimal("3.00"), Decimal("40.00")]
+    again = map_(Reactive("found"), lambda found: found.total * 2)
+    assert run_frames(again, {"found": found}, at="start", to="arrow").column("value").to_pylist() == [6, 80]
+
+
+@pytest.mark.parametrize("yields", ["as a dict", "as a tuple", "as it came"])
+def test_a_result_without_rows_has_the_fields_that_others_have(yields):
+    body = {
+        "as a dict": lambda order, payment: {"id": order.id, "amount": payment.amount + 1},
+        "as a tuple": lambda order, payment: (order.id, payment.amount),
+        "as it came": lambda order, payment: payment,
+    }[yields]
+    joined = correlate(
+        order=order, payment=payment, where=lambda order, payment: order.id == payment.order, yields=body
+    )
+    some = run_frames(joined, {"order": orders(), "payment": payments()}, at="time")
+    none = run_frames(joined, {"order": orders()[:0], "payment": payments()}, at="time")
+    assert (some.num_rows, none.num_rows) == (2, 0)
+    assert none.column_names == some.column_names
