@@ -95,7 +95,11 @@ def decode(blob: bytes) -> Any:
 
     Raises:
         SnapshotMismatch: It is no snapshot, damaged, of another version, or names a type that is not registered.
+        InvalidArgument: It is not bytes.
     """
+    if not isinstance(blob, bytes | bytearray | memoryview):
+        message = f"restore: expected the bytes of a snapshot but got {blob!r} (type={type(blob).__name__})"
+        raise InvalidArgument(message)
     if bytes(blob[: len(MAGIC)]) != MAGIC:
         message = "restore: expected a snapshot of this version of Cartesius but got something else; take a new one"
         raise SnapshotMismatch(message)

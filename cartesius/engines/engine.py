@@ -620,6 +620,7 @@ class Engine(EngineCore[Result]):
 
         Raises:
             SnapshotMismatch: The bytes are damaged, or belong to another program.
+            InvalidArgument: They are no bytes.
         """
         state = checked_state(decode(blob))
         engine: Engine = loading(

@@ -125,6 +125,12 @@ def test_what_an_untraced_body_calls_is_part_of_the_program(monkeypatch, name, o
         Engine.restore(blob, program)
 
 
+@pytest.mark.parametrize("blob", [None, "a text", 5])
+def test_what_is_no_bytes_is_refused(blob):
+    with pytest.raises(InvalidArgument, match="restore: expected the bytes of a snapshot but got"):
+        Engine.restore(blob, correlate(x=left, yields=lambda x: x))
+
+
 def test_data_of_a_class_of_restrictions_is_part_of_the_program(monkeypatch):
     class few(Restriction):
         most = 2
