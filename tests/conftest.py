@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Sequence
 
     from playwright.sync_api import Browser
     from pyspark.sql import SparkSession
@@ -123,12 +123,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: (_shared_by(item.nodeid) is None, _place(item)))
     if _parts > 1:  # of a list that all processes have
-        others = [item for item in items if not getattr(getattr(item, "obj", None), "is_hypothesis_test", False)]
-        left = {*others} - {*others[_part - 1 :: _parts]}
-        config.hook.pytest_deselected(items=[*left])
-        kept = [item for item in items if item not in left]
-        first = len(kept) * (_part - 1) // _parts
-        items[:] = kept[first:] + kept[:first]
+        mine = of_part(_part, _parts, items)
+        config.hook.pytest_deselected(items=[*{*items}.difference(mine)])
+        items[:] = mine
+
+
+def of_part(part: int, parts: int, items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Return the tests of a part: all laws, and a share of the others; each part begins elsewhere."""
+    others = [item for item in items if not getattr(getattr(item, "obj", None), "is_hypothesis_test", False)]
+    left = {*others} - {*others[part - 1 :: parts]}
+    kept = [item for item in items if item not in left]
+    first = len(kept) * (part - 1) // parts
+    return kept[first:] + kept[:first]
 
 
 def pytest_runtest_setup() -> None:

@@ -1,4 +1,4 @@
-"""The parts of ``make test-long``: its two processes divide one list, whatever order each has collected it in."""
+"""The parts of ``make test-long``: what is in each, and that its two processes divide one list."""
 
 from __future__ import annotations
 
@@ -6,7 +6,36 @@ import os
 import subprocess
 import sys
 
-from tests.conftest import ROOT
+import attrs
+
+from tests.conftest import ROOT, of_part
+
+
+@attrs.frozen(order=True)
+class Item:
+    """A test, as pytest has collected it."""
+
+    number: int
+
+    @property
+    def obj(self):
+        """Its function: each third one is a law."""
+        return Function(self.number % 3 == 0)
+
+
+@attrs.frozen(order=True)
+class Function:
+    is_hypothesis_test: bool
+
+
+def test_each_test_is_in_one_part_and_each_law_in_all_and_every_part_begins_elsewhere():
+    items = [Item(number) for number in range(100)]
+    parts = [of_part(part, 12, items) for part in range(1, 13)]
+    laws = {item for item in items if item.number % 3 == 0}
+    assert all(laws <= {*part} for part in parts)
+    others = [item for part in parts for item in part if item not in laws]
+    assert sorted(others) == [item for item in items if item not in laws]
+    assert [part[0].number for part in parts] == sorted({part[0].number for part in parts})
 
 
 def test_both_processes_of_a_part_have_its_tests():
