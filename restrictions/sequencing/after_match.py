@@ -135,7 +135,7 @@ class pruning(_sequence):
         given: list[Match] = []
         waiting: list[Match] = []
         if found:
-            places = self.places(found[0].parts)
+            places = self.places(found[0].parts, *[match.parts for match in held])
             found[len(held) :] = sorted(found[len(held) :], key=lambda match: self._order(match, places))
             for match in sorted(found, key=lambda match: places(_part(match, first))):
                 if any(self._skips(one, _part(match, first), places) for one in given):

@@ -144,12 +144,19 @@ class _sequence(Restriction):
         found = [entry for slot in slots for entry in beside(slot, under or row) if precedes(previous, entry)]
         return sorted(found, key=self.places(under or row))
 
-    def places(self, row: Candidate) -> Places:
-        """Return where events stand; the event of several slots stands where the first of its entries does."""
+    def places(self, row: Candidate, *others: Candidate) -> Places:
+        """Return where events stand; the event of several slots stands where the first of its entries does.
+
+        Args:
+            row: A row, beside which they are looked for.
+            others: Rows of which parts may have left memory.
+        """
         reactives = [slot.reactive for slot in self.slots]
         shared = [slot for slot in self.slots if reactives.count(slot.reactive) > 1]
+        entries = [entry for slot in shared for entry in beside(slot, row)]
+        entries += [part for other in others for slot in shared if (part := other[slot.index]) is not None]
         arrivals: dict[Any, int] = {}
-        for entry in (entry for slot in shared for entry in beside(slot, row)):
+        for entry in entries:
             arrivals[entry.identity] = min(entry.number, arrivals.get(entry.identity, entry.number))
         return lambda entry: (entry.end, arrivals.get(entry.identity, entry.number))
 
