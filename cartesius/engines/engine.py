@@ -36,6 +36,7 @@ from cartesius.programs.doors import check_input
 from cartesius.programs.measures import measure, unaccounted, whereabouts
 from cartesius.programs.table_reading import Table
 from cartesius.results.recorded_calls import Call
+from cartesius.storage.memories import checked_row_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -408,10 +409,11 @@ class Engine(EngineCore[Result]):
         (8, None)
 
         Raises:
-            InvalidArgument: As for `query`.
+            InvalidArgument: As for `query`; or a key that cannot be hashed.
         """
         calendar, known = self._world.calendar, self._table(table, "lookup")
-        found = known.row(calendar.taken_value(key, "lookup"), self._units_asked(at, "lookup"))
+        taken = checked_row_key(calendar.taken_value(key, "lookup"), "lookup")
+        found = known.row(taken, self._units_asked(at, "lookup"))
         return calendar.shown_value(found[0]) if found else default
 
     def versions(self, table: Reactive[Row, Any]) -> dict[Any, dict[Any, Row]]:

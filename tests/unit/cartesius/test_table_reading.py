@@ -381,3 +381,19 @@ def test_a_body_that_reads_its_own_engine_is_refused_and_changes_nothing(call):
     with pytest.raises(InvalidArgument, match=f"{call}: expected a body that is pure but it reads its own engine"):
         engines[0].push(t, Update(1, 2))
     assert engines[0].query(output) == {1: 1}
+
+
+@pytest.mark.parametrize("key", [math.nan, (math.nan, 1), None, (None, 1)])
+def test_a_row_of_any_key_is_looked_up(key):
+    """SEMANTICS 1.18: it is found again, be it not a number or null."""
+    for output in (t, map_table(t, str), filter_table(t, lambda v: v > 0, restrict=versioned("x"))):
+        engine = Engine(map_table(t, str) if output is t else output)
+        engine.push(t, Update(key, 1))
+        assert str(engine.lookup(output, key)) == "1"
+        engine.push(t, Delete(key))
+        assert engine.lookup(output, key, "none") == "none"
+
+
+def test_a_key_that_cannot_be_hashed_is_refused_by_lookup():
+    with pytest.raises(InvalidArgument, match="lookup: expected a key that can be hashed but got"):
+        Engine(map_table(t, str)).lookup(t, [1])
