@@ -98,10 +98,10 @@ class Entry:
         return default if self.more is None else self.more.get(name, default)
 
     def as_deletion(self) -> Entry:
-        """Return the deletion of this row, at the same time."""
+        """Return the deletion of this row, at the same time: what it would have been may say which version holds."""
         entry = Entry(None, self.start, self.end, self._identity)
         entry.row_key, entry.keys, entry.slot = self.row_key, self.keys, self.slot
-        entry.more = {**(self.more or {}), "deletes": True}
+        entry.more = {**(self.more or {}), "deletes": True, "row": self.value}
         return entry
 
     def with_value(self, value: Any, start: Time | None = None, end: Time | None = None) -> Entry:

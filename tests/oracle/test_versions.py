@@ -10,8 +10,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cartesius import Delete, Engine, Reactive, Update
-from restrictions import versioned
+from cartesius import Delete, Engine, Reactive, Update, correlate
+from restrictions import as_table, key_by, only, retracting, versioned
 from restrictions.tables import to_table
 from tests.oracle.table_oracle import exact
 from tests.oracle.version_checks import check_late, kept, table
@@ -404,6 +404,32 @@ def test_of_versions_of_one_time_the_one_holds_that_ties_says(changes, how, cut,
         engine.push(source, change, at=time)
     expected = with_ties(changes, None if how == "arrival" else lambda row: row["offset"])
     for time, rows in expected.items():
+        assert plain(engine.query(output, at=time)) == rows
+
+
+LEFT_OUT = {
+    "a gate": lambda: versioned("x", ties="offset") | only("x", lambda row: row.v < 2),
+    "a gate outside": lambda: only("x", lambda row: row.v < 2) | versioned("x", ties="offset"),
+    "the door": lambda: key_by(x=lambda row: None if row.v == 2 else row.v // 2) | versioned("x", ties="offset"),
+}
+"""What lets no row of 2 in: it takes the place of the one before, as a deletion of its offset."""
+
+
+@given(changes=ties(), by=st.sampled_from(sorted(LEFT_OUT)), cut=st.integers(0, 10), tier=TIERS)
+def test_a_version_that_is_left_out_has_the_ties_that_it_came_with(changes, by, cut, tier):
+    source = table()
+    restrict = LEFT_OUT[by]() | retracting() | as_table("x")
+    output = correlate(x=source, yields=lambda x: x, restrict=restrict)
+    engine = Engine(output, tier=tier)
+    for place, (time, change) in enumerate(changes):
+        if place == cut:
+            engine = Engine.restore(engine.snapshot(), output)
+        engine.push(source, change, at=time)
+    left = [
+        (time, Delete(one.key, one.value) if isinstance(one, Update) and one.value["v"] == 2 else one)
+        for time, one in changes
+    ]
+    for time, rows in with_ties(left, lambda row: row["offset"]).items():
         assert plain(engine.query(output, at=time)) == rows
 
 
