@@ -9,7 +9,6 @@ Invariant: the position tells a file by how it begins, as a file system gives th
 from __future__ import annotations
 
 import asyncio
-import csv
 import hashlib
 import logging
 import os
@@ -17,6 +16,7 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
+from cartesius.connectors.csv_rows import texts_of, whole_rows
 from cartesius.connectors.row_items import Unreadable, item_of, row_of
 from cartesius.errors import InvalidArgument, shortened
 
@@ -61,7 +61,9 @@ class FileSource:
         types: Of CSV, what makes values of the texts, by field, as in ``{"draught": float}``; an empty text is None.
         follow: Whether to wait for more at the end; False: the iteration ends there.
         idle: Awaited when nothing more is there; it returns whether to look again. By default it sleeps 0.2 seconds.
-        unreadable: Called with each line that is no row, and why; by default it is logged, and passed over.
+        unreadable: Called with each line that is no row, and why; by default it is logged, and passed over. Of CSV,
+            so is one with a quotation that is not closed by the end of a file that is rotated, or not followed, or
+            within 512 KiB; the lines after it are rows again.
 
     Raises:
         InvalidArgument: The name does not say of which kind the file is.
@@ -88,6 +90,7 @@ class FileSource:
             raise InvalidArgument(message)
         self.at = at
         self.types = dict(types or {})
+        self._follows = follow
         self._idle = idle if follow else _stop
         self._unreadable = unreadable or self._warn
         self._offset = 0
@@ -111,7 +114,7 @@ class FileSource:
         """Iterate over the rows.
 
         Raises:
-            InvalidArgument: The file in which to go on is gone.
+            InvalidArgument: The file in which to go on is gone, or the names of CSV's columns cannot be read.
         """
         files = self._found()
         while True:
@@ -165,28 +168,48 @@ class FileSource:
 
     def _rows(self, file: BinaryIO, *, is_over: bool) -> Iterator[Any]:
         """Iterate over the rows from the offset up to the end; the position moves before each is given."""
-        if self.kind == "csv" and self._offset and self._names is None:
+        if self.kind == "csv" and self._names is None:
             file.seek(0)
-            self._names = _texts(next(_wholes(_lines(file, is_over=is_over))).decode("utf-8-sig"))
+            for header, is_whole in self._pieces(file, is_over=is_over):
+                self._names = self._header(header, is_whole=is_whole)
+                if not self._offset:
+                    self._pass(header)
+                break
         file.seek(self._offset)
-        lines = _lines(file, is_over=is_over)
-        for line in _wholes(lines) if self.kind == "csv" else lines:
-            self._offset += len(line)
-            if len(self._head) < _HEAD:
-                self._head = (self._head + line)[:_HEAD]
+        for line, is_whole in self._pieces(file, is_over=is_over):
+            self._pass(line)
             try:
-                text = line.decode("utf-8-sig" if self._offset == len(line) else "utf-8").rstrip("\r\n")
-                if self.kind == "csv" and self._names is None:
-                    self._names = _texts(text)
-                elif text:
-                    yield item_of(self._row(text), self.at)
+                if line.rstrip(b"\r\n"):
+                    yield item_of(self._row(line, is_whole=is_whole), self.at)
             except (Unreadable, UnicodeDecodeError) as error:
                 self._unreadable(line.decode(errors="replace"), str(error))
 
-    def _row(self, text: str) -> dict[str, Any]:
+    def _pieces(self, file: BinaryIO, *, is_over: bool) -> Iterator[tuple[bytes, bool]]:
+        """Iterate over the lines of each row from here on, and whether they may be one."""
+        lines = _lines(file, is_over=is_over)
+        if self.kind == "csv":
+            return whole_rows(lines, is_last=is_over or not self._follows)
+        return ((line, True) for line in lines)
+
+    def _pass(self, line: bytes) -> None:
+        self._offset += len(line)
+        if len(self._head) < _HEAD:
+            self._head = (self._head + line)[:_HEAD]
+
+    def _header(self, line: bytes, *, is_whole: bool) -> list[str]:
+        try:
+            return texts_of(line, is_whole=is_whole)
+        except Unreadable as error:
+            message = (
+                f"FileSource: expected {str(self.path)!r} to begin with the names of columns but got {line[:100]!r}:"
+                f" {error}; mend it"
+            )
+            raise InvalidArgument(message) from None
+
+    def _row(self, line: bytes, *, is_whole: bool) -> dict[str, Any]:
         if self._names is None:
-            return row_of(text)
-        texts = _texts(text)
+            return row_of(line.decode("utf-8-sig" if self._offset == len(line) else "utf-8"))
+        texts = texts_of(line, is_whole=is_whole)
         if len(texts) != len(self._names):
             reason = f"{len(self._names)} fields were expected ({', '.join(self._names)}), but there are {len(texts)}"
             raise Unreadable(reason)
@@ -214,20 +237,6 @@ def _lines(file: BinaryIO, *, is_over: bool) -> Iterator[bytes]:
         yield from (line + b"\n" for line in lines)
     if rest and is_over:
         yield rest
-
-
-def _wholes(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Iterate over the rows of CSV: lines are one while a quotation is open."""
-    row = b""
-    for line in lines:
-        row += line
-        if row.count(b'"') % 2 == 0:
-            yield row
-            row = b""
-
-
-def _texts(line: str) -> list[str]:
-    return next(csv.reader([line]), [])
 
 
 def _begins(path: Path, told: dict[str, Any]) -> bool:
