@@ -12,6 +12,7 @@ import asyncio
 import hashlib
 import logging
 import os
+from collections import Counter
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
@@ -114,7 +115,8 @@ class FileSource:
         """Iterate over the rows.
 
         Raises:
-            InvalidArgument: The file in which to go on is gone, or the names of CSV's columns cannot be read.
+            InvalidArgument: The file in which to go on is gone, or the names of CSV's columns cannot be read, or two of
+                them are the same.
         """
         files = self._found()
         while True:
@@ -197,14 +199,17 @@ class FileSource:
             self._head = (self._head + line)[:_HEAD]
 
     def _header(self, line: bytes, *, is_whole: bool) -> list[str]:
+        expected = f"FileSource: expected {str(self.path)!r} to begin with the names of columns"
         try:
-            return texts_of(line, is_whole=is_whole)
+            names = texts_of(line, is_whole=is_whole)
         except Unreadable as error:
-            message = (
-                f"FileSource: expected {str(self.path)!r} to begin with the names of columns but got {line[:100]!r}:"
-                f" {error}; mend it"
-            )
+            message = f"{expected} but got {line[:100]!r}: {error}; mend it"
             raise InvalidArgument(message) from None
+        for name, n in Counter(names).items():
+            if n > 1 and name:  # columns without a name are nobody's, as a table has them whose lines end in commas
+                message = f"{expected}, each another, but got {n} columns {name!r}; rename them"
+                raise InvalidArgument(message)
+        return names
 
     def _row(self, line: bytes, *, is_whole: bool) -> dict[str, Any]:
         if self._names is None:

@@ -128,3 +128,12 @@ def test_a_header_that_cannot_be_read_is_refused(tmp_path, header):
     path.write_bytes(header)
     with pytest.raises(CartesiusError, match=r"pipes.csv' to begin with the names of columns but got"):
         told_of(path)
+
+
+def test_two_columns_of_one_name_are_refused_unless_they_have_none(tmp_path):
+    path = tmp_path / "pipes.csv"
+    append(path, "id,what,id,,\n1,pipe,2,,\n")
+    with pytest.raises(CartesiusError, match=r"names of columns, each another, but got 2 columns 'id'; rename them"):
+        told_of(path)
+    path.write_text("id,what,,\n1,pipe,,\n")
+    assert told_of(path) == ([{"id": "1", "what": "pipe", "": ""}], [])
