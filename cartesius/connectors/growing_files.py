@@ -1,7 +1,7 @@
 """Growing files: rows that others append, as they come; JSON, an object a line, or CSV with a header.
 
 Only whole lines are read, so half a line waits for its end. A rotated file (renamed, and begun anew) is read to its end
-before the new one; one that was cut is read from its start.
+before the new one; one that was cut is read from its start. See `rotated_files` for which names are those of rotated.
 
 Invariant: the position tells a file by how it begins, as a file system gives the number of one that is gone to others.
 """
@@ -13,11 +13,11 @@ import hashlib
 import logging
 import os
 from collections import Counter
-from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
 from cartesius.connectors.csv_rows import texts_of, whole_rows
+from cartesius.connectors.rotated_files import with_rotated, without_copies
 from cartesius.connectors.row_items import Unreadable, item_of, row_of
 from cartesius.errors import InvalidArgument, shortened
 
@@ -108,7 +108,10 @@ class FileSource:
         return {"offset": self._offset, "head": _digest(self._head), "file": self._number}
 
     def seek(self, position: dict[str, Any]) -> None:
-        """Go on at a position; of a file that was rotated since, too, as long as it is in the same folder."""
+        """Go on at a position; of a file that was rotated since, too, as long as it is in the same folder.
+
+        Rotated are those of its name with a number or a date behind, as ``orders.jsonl.1``, ``orders.jsonl-20260301``.
+        """
         self._told = position
 
     async def __aiter__(self) -> AsyncIterator[Any]:
@@ -147,12 +150,11 @@ class FileSource:
         told, self._told = self._told, None
         if told is None or not told["offset"]:
             return []
-        every = [path for path in self.path.parent.glob(f"{escape(self.path.name)}*") if path.is_file()]
-        every.sort(key=lambda path: (path == self.path, path.stat().st_mtime_ns))
+        every = with_rotated(self.path)
         alike = [path for path in every if path.stat().st_size >= told["offset"] and _begins(path, told)]
         for path in [path for path in alike if path.stat().st_ino == told["file"]] or alike[-1:]:
             self._offset = told["offset"]
-            return every[every.index(path) :]
+            return without_copies(every[every.index(path) :], self.path)
         message = (
             f"FileSource: expected {str(self.path)!r}, or a rotated file beside it, of which {told['offset']} bytes"
             " were read, but none begins like it; bring it back, or begin anew, without the position"

@@ -118,6 +118,67 @@ def test_a_position_finds_its_file_after_two_rotations(tmp_path):
         read(third)
 
 
+def kept(source):
+    """The position of a source that is at the end of its file."""
+    read(source)
+    return source.position
+
+
+def ids_from(position, path):
+    source = FileSource(path, follow=False)
+    source.seek(position)
+    return [row["id"] for row in read(source)]
+
+
+def age(path, *names):
+    """Let files have been written one after another."""
+    for when, name in enumerate(names, start=1000):
+        os.utime(path.with_name(name), (when, when))
+
+
+@pytest.mark.parametrize(
+    "name", [".1", ".2", "-20260301", "-2026030112", "-20260301-12", ".2026-03-01", ".2026-03-01_12-30-00"]
+)
+def test_a_rotated_file_has_a_number_or_a_date_behind_its_name(tmp_path, name):
+    path = tmp_path / "orders.jsonl"
+    append(path, '{"id": 1}\n')
+    position = kept(FileSource(path, follow=False))
+    append(path, '{"id": 2}\n')
+    path.rename(f"{path}{name}")
+    append(path, '{"id": 3}\n')
+    assert ids_from(position, path) == [2, 3]
+
+
+@pytest.mark.parametrize("name", [".bak", ".1.bak", "~", ".1~", ".gz", ".1.gz", ".old", "2", ".", "-", "-1-", "-copy"])
+def test_any_other_file_beside_it_is_somebody_elses(tmp_path, name):
+    path = tmp_path / "orders.jsonl"
+    append(path, '{"id": 1}\n')
+    position = kept(FileSource(path, follow=False))
+    append(path, '{"id": 2}\n')
+    path.rename(f"{path}.1")
+    append(tmp_path / f"orders.jsonl{name}", '{"id": 1}\n{"id": 9}\n')
+    append(path, '{"id": 3}\n')
+    age(path, "orders.jsonl.1", f"orders.jsonl{name}", "orders.jsonl")
+    assert ids_from(position, path) == [2, 3]
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_copy_of_a_rotated_file_is_not_read_again(tmp_path, is_begun):
+    path = tmp_path / "orders.jsonl"
+    append(path, '{"id": 1}\n')
+    position = kept(FileSource(path, follow=False))
+    append(path, '{"id": 2}\n')
+    path.rename(f"{path}.1")
+    names = ["orders.jsonl.1", "orders.jsonl-20260301", "orders.jsonl.2", "orders.jsonl-20260302"]
+    for name, text in zip(names[1:], ['{"id": 1}\n{"id": 2}\n', '{"id": 3}\n', '{"id": 3}\n'], strict=True):
+        append(tmp_path / name, text)
+    if is_begun:  # by chance as another began: it grows, so that it is no copy
+        append(path, '{"id": 3}\n')
+        names.append("orders.jsonl")
+    age(path, *names)
+    assert ids_from(position, path) == [2, 3] + [3] * is_begun
+
+
 def test_times_are_ints_or_texts_with_a_zone(tmp_path):
     path = tmp_path / "orders.jsonl"
     append(path, '{"at": 3}\n{"at": "1970-01-01T01:00:01+01:00"}\n')
