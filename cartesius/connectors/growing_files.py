@@ -13,6 +13,7 @@ import hashlib
 import logging
 import os
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
@@ -105,6 +106,9 @@ class FileSource:
         """Where to go on: how many bytes were read, a digest of how the file begins, and its number."""
         if self._told is not None:
             return self._told
+        if not self._number:  # nothing is read yet: it begins with the file that is there now, also if that is rotated
+            with suppress(FileNotFoundError):
+                self._number = self.path.stat().st_ino
         return {"offset": self._offset, "head": _digest(self._head), "file": self._number}
 
     def seek(self, position: dict[str, Any]) -> None:
@@ -143,16 +147,20 @@ class FileSource:
                         break
                     if not await self._idle():
                         return
-            self._offset, self._names = 0, None
+            self._offset, self._head, self._number, self._names = 0, b"", 0, None
 
     def _found(self) -> list[Path]:
-        """Return the file in which to go on, and those that have come after it."""
-        told, self._told = self._told, None
-        if told is None or not told["offset"]:
+        """Return the file in which to go on, and those that have come after it, if it is there."""
+        told, self._told = self.position, None
+        if not (told["file"] or told["offset"]):
             return []
         every = with_rotated(self.path)
         alike = [path for path in every if path.stat().st_size >= told["offset"] and _begins(path, told)]
-        for path in [path for path in alike if path.stat().st_ino == told["file"]] or alike[-1:]:
+        mine = [path for path in alike if path.stat().st_ino == told["file"]]
+        if not mine and not told["offset"]:
+            _LOG.warning("%s: the file of which nothing was read yet is gone; another is read", self.path)
+            return []
+        for path in mine or alike[-1:]:
             self._offset = told["offset"]
             return without_copies(every[every.index(path) :], self.path)
         message = (

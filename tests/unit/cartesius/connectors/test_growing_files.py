@@ -136,6 +136,40 @@ def age(path, *names):
         os.utime(path.with_name(name), (when, when))
 
 
+@pytest.mark.parametrize("is_read", [False, True])
+def test_a_file_that_was_empty_is_found_after_rotations(tmp_path, is_read):
+    path = tmp_path / "orders.jsonl"
+    append(tmp_path / "orders.jsonl.1", '{"id": 0}\n')  # rotated before: it is nobody's
+    append(path, "")
+    source = FileSource(path, follow=False)
+    position = kept(source) if is_read else source.position
+    append(path, '{"id": 1}\n')
+    path.rename(f"{path}.3")
+    append(tmp_path / "orders.jsonl.2", '{"id": 2}\n')
+    append(path, '{"id": 3}\n')
+    age(path, "orders.jsonl.1", "orders.jsonl.3", "orders.jsonl.2", "orders.jsonl")
+    assert ids_from(position, path) == [1, 2, 3]
+    if not is_read:
+        assert [row["id"] for row in read(source)] == [1, 2, 3]
+
+
+def test_if_a_file_of_which_nothing_was_read_is_gone_another_is_read_and_that_is_told(tmp_path, caplog):
+    path = tmp_path / "orders.jsonl"
+    append(path, "")
+    position = FileSource(path).position
+    append(tmp_path / "new", '{"id": 1}\n')
+    (tmp_path / "new").replace(path)
+    assert ids_from(position, path) == [1]
+    assert "the file of which nothing was read yet is gone" in caplog.text
+
+
+def test_a_position_before_there_is_a_file_begins_with_the_first(tmp_path):
+    path = tmp_path / "orders.jsonl"
+    position = FileSource(path).position
+    append(path, '{"id": 1}\n')
+    assert ids_from(position, path) == [1]
+
+
 @pytest.mark.parametrize(
     "name", [".1", ".2", "-20260301", "-2026030112", "-20260301-12", ".2026-03-01", ".2026-03-01_12-30-00"]
 )

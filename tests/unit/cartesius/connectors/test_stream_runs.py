@@ -113,6 +113,18 @@ def test_it_goes_on_with_what_was_appended_since(folder, expected):
     assert [number for number, _ in numbered(folder / "state")] == [2, 3]  # the first is that of the start
 
 
+def test_rows_that_were_rotated_away_before_any_was_read_are_read(folder, expected):
+    for name in "order", "payment":
+        write(folder / f"{name}.jsonl", [])
+    start(folder)
+    for name, rows in ("order", ORDERS), ("payment", PAYMENTS):
+        write(folder / f"{name}.jsonl", rows[:4])
+        (folder / f"{name}.jsonl").rename(folder / f"{name}.jsonl.1")
+        write(folder / f"{name}.jsonl", rows[4:])
+    start(folder)
+    assert results(folder) == expected
+
+
 def test_lines_that_were_there_before_the_first_start_stay(folder, expected):
     write(folder / "results.jsonl", [{"of": "somebody else"}])
     with pytest.raises(Killed):
