@@ -61,6 +61,7 @@ class FileSource:
         at: The field that says when, which is taken out of the row: ints of time units, or texts of ISO 8601 with zone,
             which are microseconds. None: a row brings no time.
         types: Of CSV, what makes values of the texts, by field, as in ``{"draught": float}``; an empty text is None.
+            If it raises, the line is no row.
         follow: Whether to wait for more at the end; False: the iteration ends there.
         idle: Awaited when nothing more is there; it returns whether to look again. By default it sleeps 0.2 seconds.
         unreadable: Called with each line that is no row, and why; by default it is logged, and passed over. Of CSV,
@@ -236,8 +237,8 @@ class FileSource:
             return text
         try:
             return make(text) if text else None
-        except ValueError as error:
-            reason = f"{name}: {error}"
+        except Exception as error:  # whatever a function of the user's raises: other rows go on
+            reason = f"{name}: {type(error).__name__}: {error}"
             raise Unreadable(reason) from None
 
     def _warn(self, line: str, reason: str) -> None:

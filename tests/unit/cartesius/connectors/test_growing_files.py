@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from decimal import Decimal
 
 import pytest
 
@@ -247,7 +248,19 @@ def test_rows_of_csv_have_the_fields_of_the_header(tmp_path):
         path, at="time", types={"metres": float}, follow=False, unreadable=lambda _, why: told.append(why)
     )
     assert read(source) == [Event({"metres": 1.5}, 5, 5), Event({"metres": 2.0}, 8, 8)]
-    assert [why[:20] for why in told] == ["2 fields were expect", "metres: could not co"]
+    assert [why[:20] for why in told] == ["2 fields were expect", "metres: ValueError: "]
+
+
+@pytest.mark.parametrize(
+    ("make", "why"), [(Decimal, "what: InvalidOperation: "), ({"yes": True}.__getitem__, "what: KeyError: 'abc'")]
+)
+def test_whatever_making_a_value_raises_the_line_is_no_row(tmp_path, make, why):
+    path = tmp_path / "pipes.csv"
+    append(path, "id,what\n1,abc\n2,\n")
+    told: list[str] = []
+    source = FileSource(path, types={"what": make}, follow=False, unreadable=lambda _, why: told.append(why))
+    assert read(source) == [{"id": "2", "what": None}]
+    assert [said[: len(why)] for said in told] == [why]
 
 
 def test_a_name_without_a_kind_is_refused():
