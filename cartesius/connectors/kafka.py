@@ -169,7 +169,7 @@ def _key_of(key: bytes | None) -> Any:
         raise Unreadable(reason)
     try:
         return json.loads(key)
-    except ValueError:
+    except (ValueError, RecursionError):
         return key.decode()
 
 

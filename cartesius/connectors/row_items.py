@@ -11,6 +11,8 @@ from cartesius.data.events import Delete, Event, Update
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_DEEPEST: Final = 200
+"""How many levels a row may have: Python reads deeper ones, but not the snapshots that hold them."""
 
 
 class Unreadable(ValueError):
@@ -24,17 +26,34 @@ def row_of(text: str | bytes) -> dict[str, Any]:
     {'id': 7}
 
     Raises:
-        Unreadable: It is none.
+        Unreadable: It is none, or nested deeper than 200 levels.
     """
     try:
         row = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # the latter of lists in lists in lists
         reason = f"no JSON: {error}"
         raise Unreadable(reason) from None
     if not isinstance(row, dict):
         reason = f"a JSON object was expected, but it is of type {type(row).__name__}"
         raise Unreadable(reason)
+    opened = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+    if opened > _DEEPEST and _is_deeper(row, _DEEPEST):
+        reason = f"a JSON object of at most {_DEEPEST} levels was expected, one in another, but it has more"
+        raise Unreadable(reason)
     return row
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether a value has more levels of objects and lists than that."""
+    level = [value]
+    for _ in range(levels):
+        level = [
+            item
+            for each in level
+            for item in (each.values() if isinstance(each, dict) else each)
+            if isinstance(item, dict | list)
+        ]
+    return bool(level)
 
 
 def item_of(row: dict[str, Any], at: str | None) -> Any:

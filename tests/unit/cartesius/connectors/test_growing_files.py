@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from decimal import Decimal
 
@@ -238,6 +239,29 @@ def test_lines_that_are_no_rows_are_told_and_passed_over(tmp_path, caplog):
     assert [part in why for part, (_, why) in zip(said, told, strict=True)] == [True] * len(said)
     read(FileSource(path, at="at", follow=False))
     assert "a line is passed over: no JSON" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing", "why"),
+    [
+        ('{"a": ' + "[" * 100_000, "]" * 100_000 + "}", "no JSON: maximum recursion depth"),
+        ('{"a": ' + "[" * 200, "]" * 200 + "}", "a JSON object of at most 200 levels"),
+        ('{"a": ' * 201, "}" * 201, "a JSON object of at most 200 levels"),
+    ],
+)
+def test_a_row_that_is_nested_too_deep_is_told_and_passed_over(tmp_path, opening, closing, why):
+    path = tmp_path / "orders.jsonl"
+    append(path, f'{opening}0{closing}\n{{"a": 1}}\n')
+    told: list[str] = []
+    assert read(FileSource(path, follow=False, unreadable=lambda _, why: told.append(why))) == [{"a": 1}]
+    assert [said[: len(why)] for said in told] == [why]
+
+
+def test_a_row_of_many_lists_is_one(tmp_path):
+    path = tmp_path / "orders.jsonl"
+    row = {"a": [[n] for n in range(300)]}
+    append(path, json.dumps(row) + "\n")
+    assert read(FileSource(path, follow=False)) == [row]
 
 
 def test_rows_of_csv_have_the_fields_of_the_header(tmp_path):

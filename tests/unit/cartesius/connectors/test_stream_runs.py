@@ -125,6 +125,18 @@ def test_rows_that_were_rotated_away_before_any_was_read_are_read(folder, expect
     assert results(folder) == expected
 
 
+def test_a_row_that_is_nested_as_deep_as_a_row_may_be_is_kept_in_checkpoints(folder, expected):
+    deep: list[object] = []
+    for _ in range(198):
+        deep = [deep]
+    write(folder / "order.jsonl", [row | {"deep": deep} for row in ORDERS])
+    write(folder / "payment.jsonl", [])
+    start(folder, lateness=1000)
+    write(folder / "payment.jsonl", PAYMENTS)
+    start(folder, lateness=1000)
+    assert results(folder) == expected
+
+
 def test_lines_that_were_there_before_the_first_start_stay(folder, expected):
     write(folder / "results.jsonl", [{"of": "somebody else"}])
     with pytest.raises(Killed):
