@@ -16,7 +16,7 @@ import logging
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
-from cartesius.connectors.row_items import Unreadable, item_of, plain, result_text, row_of
+from cartesius.connectors.row_items import Unreadable, item_of, json_text, result_line, row_of
 from cartesius.data.events import Delete, Event, Update
 from cartesius.errors import InvalidArgument, shortened
 from cartesius.installation import needing
@@ -209,10 +209,10 @@ class KafkaSink:
         for event in events:
             change = event.value
             is_change = isinstance(change, Update | Delete)
-            key = json.dumps(change.key, default=plain) if is_change else None
+            key = json_text(change.key) if is_change else None
             while True:
                 try:
-                    self._producer.produce(self.topic, result_text(event), key)
+                    self._producer.produce(self.topic, result_line(event), key)
                     break
                 except BufferError:  # its queue is full
                     self._producer.poll(_POLL)

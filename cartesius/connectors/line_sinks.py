@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cartesius.connectors.row_items import result_text
+from cartesius.connectors.row_items import result_line
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class JsonLinesSink:
     """Appends results to a file: an object a line, with ``output``, ``change``, ``key``, ``start``, ``end``, ``value``.
 
-    ``change`` is ``event`` or ``retract``, of a table, which alone has a ``key``, ``update`` or ``delete``.
+    ``change`` is ``event`` or ``retract``, of a table, which alone has a ``key``, ``update`` or ``delete``. What JSON
+    lacks is a text: dates as of ISO 8601, numbers that are none as ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``.
 
     >>> import pathlib, tempfile
     >>> from cartesius import Event
@@ -60,7 +61,7 @@ class JsonLinesSink:
 
     def write(self, events: Sequence[Event]) -> None:
         """Append results, all at once."""
-        rest = memoryview("".join(f"{result_text(event)}\n" for event in events).encode())
+        rest = memoryview(b"".join(result_line(event) + b"\n" for event in events))
         while rest:
             rest = rest[os.write(self._file, rest) :]
 

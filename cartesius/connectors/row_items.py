@@ -95,11 +95,11 @@ def _instant(said: str) -> int:
     return (instant - _EPOCH) // _MICROSECOND
 
 
-def result_text(event: Event) -> str:
+def result_line(event: Event) -> bytes:
     """Return a result as one line of JSON: its output, what changes, when, and the value; the bounds of time are null.
 
-    >>> result_text(Event((7, "EVA"), 3, 5, 1, "pairs"))
-    '{"output":"pairs","change":"event","start":3,"end":5,"value":[7,"EVA"]}'
+    >>> result_line(Event((7, "EVA"), 3, 5, 1, "pairs"))
+    b'{"output":"pairs","change":"event","start":3,"end":5,"value":[7,"EVA"]}'
     """
     said: dict[str, Any] = {"output": event.reactive, "change": "event" if event.weight > 0 else "retract"}
     value = event.value
@@ -109,7 +109,20 @@ def result_text(event: Event) -> str:
     said |= {
         name: time if isinstance(time, int) else None for name, time in (("start", event.start), ("end", event.end))
     }
-    return json.dumps({**said, "value": value}, default=plain, ensure_ascii=False, separators=(",", ":"))
+    text = json_text({**said, "value": value}, ensure_ascii=False, separators=(",", ":"))
+    return text.encode(errors="backslashreplace")  # half a pair of surrogates is no UTF-8, but as \ud800 it is JSON
+
+
+def json_text(value: Any, **options: Any) -> str:
+    """Return a value as JSON. A number that JSON has not is a text, as in Spark: ``"NaN"``, ``"Infinity"``.
+
+    >>> json_text([float("nan"), -float("inf")])
+    '["NaN", "-Infinity"]'
+    """
+    try:
+        return json.dumps(value, default=plain, allow_nan=False, **options)
+    except ValueError:
+        return json.dumps(json.loads(json.dumps(value, default=plain), parse_constant=str), **options)
 
 
 def plain(value: Any) -> Any:
