@@ -224,7 +224,7 @@ class FileSource:
 
     def _row(self, line: bytes, *, is_whole: bool) -> dict[str, Any]:
         if self._names is None:
-            return row_of(line.decode("utf-8-sig" if self._offset == len(line) else "utf-8"))
+            return row_of(line.decode("utf-8-sig" if self._offset == len(line) else "utf-8").rstrip("\r\n"))
         texts = texts_of(line, is_whole=is_whole)
         if len(texts) != len(self._names):
             reason = f"{len(self._names)} fields were expected ({', '.join(self._names)}), but there are {len(texts)}"

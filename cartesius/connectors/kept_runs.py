@@ -10,8 +10,10 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
+from attrs.validators import instance_of
 
 from cartesius.data.codec import decode, encode
+from cartesius.data.inflating import loading
 from cartesius.errors import SnapshotMismatch
 
 if TYPE_CHECKING:
@@ -33,8 +35,8 @@ class Checkpoint:
     """
 
     number: int
-    engine: bytes
-    sources: dict[str, Any]
+    engine: bytes = attrs.field(validator=instance_of(bytes))
+    sources: dict[str, Any] = attrs.field(validator=instance_of(dict))
     sink: Any
 
 
@@ -83,4 +85,7 @@ def load(folder: Path, committed: int | None) -> Checkpoint | None:
             " the offsets of a group that is away for offsets.retention.minutes): begin anew, with another folder"
         )
         raise SnapshotMismatch(message)
-    return Checkpoint(**decode(found[number].read_bytes())) if number > 0 else None
+    if number == 0:
+        return None
+    said = decode(found[number].read_bytes())
+    return loading(lambda: Checkpoint(**said))

@@ -92,7 +92,7 @@ async def run_stream(
         clock: Seconds, of which ``every`` is measured.
 
     Raises:
-        InvalidArgument: Sources that are not those of the program's inputs, or no sink.
+        InvalidArgument: Sources that are not those of the program's inputs, or no sink; or a file for a folder.
         SnapshotMismatch: The checkpoints are another program's, or damaged.
         Exception: What a source, a sink or a body raises; what came since the last checkpoint comes again.
     """
@@ -103,7 +103,11 @@ async def run_stream(
     folder = None if checkpoint is None else Path(checkpoint)
     before = None
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            message = f"run_stream: expected a folder but got checkpoint={str(checkpoint)!r}, where there is a file"
+            raise InvalidArgument(message + "; name another") from error
         before = load(folder, sink.committed())
     if before is not None:
         engine = Engine.restore(before.engine, *outputs, **options)

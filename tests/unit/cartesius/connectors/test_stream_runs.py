@@ -11,6 +11,8 @@ import pytest
 from cartesius import CartesiusError, Reactive, correlate
 from cartesius.connectors import FileSource, JsonLinesSink, StreamSink, StreamSource, run_stream
 from cartesius.connectors.kept_runs import numbered
+from cartesius.data.codec import encode
+from cartesius.errors import InvalidArgument, SnapshotMismatch
 from restrictions import as_table, key_by, most_recently, retracting, within, without
 from restrictions.streams import map_
 
@@ -234,6 +236,32 @@ def test_checkpoints_of_another_sink_or_program_are_refused(folder):
     (folder / "results.jsonl").write_text("")
     with pytest.raises(CartesiusError, match="bytes that were written but it has 0; bring it back"):
         start(folder)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        [1],
+        {"a": 1},
+        {"number": 1, "engine": b"", "sources": {}},
+        {"number": 1, "engine": "", "sources": {}, "sink": 0},
+        {"number": 1, "engine": b"", "sources": [], "sink": 0},
+        {"number": 1, "engine": b"", "sources": {}, "sink": 0},
+    ],
+)
+def test_what_is_no_checkpoint_is_refused(folder, content):
+    start(folder)
+    _, path = numbered(folder / "state")[-1]
+    path.write_bytes(encode(content))
+    with pytest.raises(SnapshotMismatch, match="restore: "):
+        start(folder)
+
+
+@pytest.mark.parametrize("name", ["order.jsonl", "order.jsonl/state"])
+def test_a_file_in_the_place_of_the_folder_of_checkpoints_is_refused(folder, name):
+    with pytest.raises(InvalidArgument, match=rf"a folder but got checkpoint='.*/{name}', where there is a file; name"):
+        start(folder, checkpoint=folder / name)
 
 
 def test_sources_and_sinks_that_are_none_are_refused(folder):
