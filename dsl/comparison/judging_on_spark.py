@@ -27,7 +27,7 @@ from pyspark.sql import functions as f
 
 from cartesius.errors import InvalidArgument
 from dsl.comparison.verdict_spans import NOTHING, VerdictSpans, add_name, said
-from dsl.histories.field_columns import TIME
+from dsl.histories.field_columns import TIME, joined
 from spark_bridge import correlate_frames
 
 if TYPE_CHECKING:
@@ -197,6 +197,6 @@ class _Files:
             self._put()
 
     def _put(self) -> None:
-        whole = pa.concat_tables(self.held, promote_options="permissive")
+        whole = joined(self.folder.name, self.held)
         pq.write_table(whole, self.folder / f"part-{self.number:05}.parquet")
         self.held, self.number = [], self.number + 1

@@ -13,10 +13,11 @@ import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cartesius.errors import InvalidArgument
 from dsl.terms.dimensions import INSTANT, NUMBER, POSITION, TRUTH, is_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from dsl.terms.dimensions import Kind
     from dsl.terms.terms import Declaration
@@ -119,6 +120,24 @@ def read_columns(source: Declaration, table: pa.Table) -> tuple[pa.Table, list[W
         kept = pa.array([place not in wrong for place in range(table.num_rows)], pa.bool_())
         found = found.filter(kept)
     return found, [Wrong(place, why) for place, why in sorted(wrong.items())]
+
+
+def joined(source: str, tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the tables of a source one after the other; whole numbers become decimals where others are.
+
+    Raises:
+        InvalidArgument: No decimal is one of the whole numbers.
+    """
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowInvalid as error:
+        raise too_large(source, error) from None
+
+
+def too_large(where: str, error: pa.ArrowInvalid) -> InvalidArgument:
+    """Return the refusal of a column that has whole numbers which no decimal is, and decimals."""
+    expected_ = "whole numbers of at most 2**53 in a column that has decimals as well"
+    return InvalidArgument(f"{where}: expected {expected_} but got {error}; write them all as whole ones")
 
 
 def schema_of(source: Declaration) -> Mapping[str, pa.DataType]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cartesius.errors import InvalidArgument, near
-from dsl.histories.field_columns import TIME, Wrong, expected, may_hold, read_columns, schema_of
+from dsl.histories.field_columns import TIME, Wrong, expected, may_hold, read_columns, schema_of, too_large
 from dsl.histories.text_rows import UnreadableRow, header_of, rows_of
 from dsl.terms.dimensions import INSTANT, NUMBER
 
@@ -91,8 +91,8 @@ def _check(file: Path, source: Declaration) -> None:
     try:
         schema = pq.read_schema(file) if file.suffix == ".parquet" else None
         names = list(schema.names) if schema is not None else header_of(file)
-    except (pa.ArrowException, OSError, UnicodeError) as error:
-        raise InvalidArgument(_said(file, "a file that can be read", str(error), "; write it again")) from None
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise _unreadable(file, str(error)) from None
     for name, kind in {TIME: INSTANT, **dict(source.fields)}.items():
         if name not in names:
             if name in source.optional or not (names or file.suffix == ".csv"):
@@ -100,6 +100,8 @@ def _check(file: Path, source: Declaration) -> None:
             what = "the time of each row" if name == TIME else f"a field of the source {source.name!r}"
             got = ", ".join(names) or "none"
             raise InvalidArgument(_said(file, f"the column {name!r}, {what},", got, near(name, names)))
+        if names.count(name) > 1:
+            raise InvalidArgument(_said(file, f"one column {name!r}", f"{names.count(name)}", "; keep one"))
         found = None if schema is None else schema.field(name).type
         if found is not None and not may_hold(kind, found):
             fix = f"; cast the column, or declare the field {name} as what it is"
@@ -115,17 +117,20 @@ def _rows(file: Path) -> int:
 
 def _columns(file: Path, source: Declaration, size: int) -> Iterator[Part]:
     wanted = [TIME, *(name for name, _ in source.fields)]
-    with pq.ParquetFile(file) as opened:
-        names = [name for name in wanted if name in opened.schema_arrow.names]
-        before = 0
-        for batch in opened.iter_batches(batch_size=size, columns=names):
-            try:
-                table, wrong = read_columns(source, pa.Table.from_batches([batch]))
-            except pa.ArrowException as error:
-                got = f"{error}, in rows {before + 1} to {before + batch.num_rows}"
-                raise InvalidArgument(_said(file, "values that fit their fields", got, "; cast them")) from None
-            yield Part(file, table, tuple(Wrong(before + each.place + 1, each.why) for each in wrong))
-            before += batch.num_rows
+    before = 0
+    try:
+        with pq.ParquetFile(file) as opened:
+            names = [name for name in wanted if name in opened.schema_arrow.names]
+            for batch in opened.iter_batches(batch_size=size, columns=names):
+                try:
+                    table, wrong = read_columns(source, pa.Table.from_batches([batch]))
+                except pa.ArrowException as error:
+                    got = f"{error}, in rows {before + 1} to {before + batch.num_rows}"
+                    raise InvalidArgument(_said(file, "values that fit their fields", got, "; cast them")) from None
+                yield Part(file, table, tuple(Wrong(before + each.place + 1, each.why) for each in wrong))
+                before += batch.num_rows
+    except (pa.ArrowException, OSError) as error:  # a damaged page
+        raise _unreadable(file, f"{error} (after row {before})") from None
 
 
 def _texts(file: Path, source: Declaration, size: int) -> Iterator[Part]:
@@ -140,7 +145,11 @@ def _texts(file: Path, source: Declaration, size: int) -> Iterator[Part]:
             values = [row.get(name) for row in rows]
             is_whole = kind == NUMBER and all(value is None or isinstance(value, int) for value in values)
             type_ = pa.int64() if name == TIME or is_whole else pa.float64() if kind == NUMBER else schema[name]
-            columns[name] = pa.array(values, type_)
+            try:
+                columns[name] = pa.array(values, type_)
+            except pa.ArrowInvalid as error:
+                where = f"{file}, column {name}"
+                raise too_large(where, error) from None
         table, more = read_columns(source, pa.table(columns))
         found = sorted([*wrong, *(Wrong(lines[each.place], each.why) for each in more)], key=lambda each: each.place)
         return Part(file, table, tuple(found))
@@ -155,6 +164,10 @@ def _texts(file: Path, source: Declaration, size: int) -> Iterator[Part]:
             yield part()
             rows, lines, wrong = [], [], []
     yield part()
+
+
+def _unreadable(file: Path, got: str) -> InvalidArgument:
+    return InvalidArgument(_said(file, "a file that can be read", got, "; write it again"))
 
 
 def _near_file(source: str, names: list[str]) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.errors import InvalidArgument
-from dsl.histories.field_columns import MOMENT, PAIR, TIME, schema_of
+from dsl.histories.field_columns import MOMENT, PAIR, TIME, joined, schema_of
 from dsl.histories.history_files import find_files
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class History:
         found = {}
         for name in self.files:
             parts = list(self._parts(name, BATCH)) or [self.empty(name)]
-            found[name] = pa.concat_tables(parts, promote_options="permissive")
+            found[name] = joined(name, parts)
         return found
 
     def empty(self, name: str) -> pa.Table:
@@ -181,10 +181,10 @@ class History:
                 latest = _in_order(part, latest)
                 held.append(part.table)
                 if sum(each.num_rows for each in held) >= size:
-                    yield pa.concat_tables(held, promote_options="permissive")
+                    yield joined(name, held)
                     held = []
         if held:
-            yield pa.concat_tables(held, promote_options="permissive")
+            yield joined(name, held)
 
 
 class _Cursor:
@@ -207,7 +207,7 @@ class _Cursor:
         self.is_read = part is None
         if part is not None:
             held = [] if self.table is None else [self.table]
-            self.table = pa.concat_tables([*held, part], promote_options="permissive")
+            self.table = joined(self.name, [*held, part])
 
     @property
     def last(self) -> int:

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from dsl.histories.field_columns import PAIR, TIME
+from dsl.histories.field_columns import PAIR, TIME, joined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,7 +92,7 @@ def newest(history: History, until: int) -> Newest:
 def _newest_of(source: Declaration, parts: list[pa.Table]) -> pa.Table:
     if not parts:
         return pa.table({TIME: pa.array([], pa.int64())})
-    table = pa.concat_tables(parts, promote_options="permissive")
+    table = joined(source.name, parts)
     if source.forecast or not table.num_rows:
         return table
     if source.key is None:

@@ -1,6 +1,7 @@
 """Rows of a history as texts: a line of CSV, or an object of JSON, becomes the values of a source's fields.
 
-What does not fit makes the row one that cannot be read, and says why; nothing is guessed.
+What does not fit makes the row one that cannot be read, and says why; nothing is guessed. Where quotes do not say which
+lines a row has, each line of it is one that cannot be read.
 """
 
 from __future__ import annotations
@@ -8,23 +9,28 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from cartesius.errors import shortened
 from dsl.histories.field_columns import TIME, expected
 from dsl.terms.dimensions import INSTANT, NUMBER, POSITION, TRUTH, is_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
+    from typing import TextIO
 
     from dsl.terms.dimensions import Kind
     from dsl.terms.terms import Declaration
 
 _TRUTHS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _WHOLE: Final = re.compile(r"[+-]?[0-9]+")
+_DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_MOST_DIGITS: Final = 100  # of an int, which Python reads up to 4,300
 _SIXTY_FOUR_BITS: Final = 2**63
 _LOOKED_AT: Final = 1_000
 
@@ -34,36 +40,83 @@ class UnreadableRow(ValueError):
 
 
 def header_of(path: Path) -> list[str]:
-    """Return the columns of a CSV file, or the names in the first thousand rows of one of JSON, which may leave out."""
-    if path.suffix == ".csv":
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            return next(csv.reader(lines), [])
-    names: dict[str, None] = {}
-    with path.open(encoding="utf-8-sig", errors="replace") as lines:
+    """Return the columns of a CSV file, or the names in the first thousand rows of one of JSON, which may leave out.
+
+    Raises:
+        UnreadableRow: The header of a CSV file is none.
+    """
+    with _opened(path) as lines:
+        if path.suffix == ".csv":
+            return _header(csv.reader(lines, strict=True))
+        names: dict[str, None] = {}
         for line in islice(lines, _LOOKED_AT):
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError):
                 continue
             names |= dict.fromkeys(row) if isinstance(row, dict) else {}
-    return list(names)
+        return list(names)
 
 
 def rows_of(path: Path, source: Declaration) -> Iterator[tuple[int, dict[str, Any] | UnreadableRow]]:
     """Return the rows of a file by line, or why one cannot be read. Times are microseconds since the epoch."""
     kinds = {TIME: INSTANT, **dict(source.fields)}
-    if path.suffix == ".csv":
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
-            reader = csv.reader(lines)
-            header = next(reader, [])
-            for cells in reader:
-                if cells:
-                    yield reader.line_num, _tried(lambda cells=cells: _of_cells(header, cells, kinds))  # type: ignore[misc]  # a default holds it
-        return
-    with path.open(encoding="utf-8-sig", errors="replace") as lines:
+    with _opened(path) as lines:
+        if path.suffix == ".csv":
+            yield from _of_csv(lines, kinds)
+            return
         for number, line in enumerate(lines, 1):
             if line.strip():
-                yield number, _tried(lambda line=line: _of_object(line, kinds))  # type: ignore[misc]  # as above
+                yield number, _tried(lambda line=line: _of_object(line, kinds))  # type: ignore[misc]  # a default holds it
+
+
+def _opened(path: Path) -> TextIO:
+    """Open a file, whose bytes that are not UTF-8 are lone surrogates then, which `_is_utf8` finds."""
+    newline = "" if path.suffix == ".csv" else None  # within quotes the ends of lines are what they are
+    return path.open(encoding="utf-8-sig", errors="surrogateescape", newline=newline)
+
+
+def _is_utf8(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _header(reader: Iterator[list[str]]) -> list[str]:
+    try:
+        header = next(reader, [])
+    except csv.Error as error:
+        message = f"a header that is wrong: {error}"
+        raise UnreadableRow(message) from None
+    if not all(map(_is_utf8, header)):
+        message = "a header that is not UTF-8"
+        raise UnreadableRow(message)
+    return header
+
+
+def _of_csv(lines: Iterable[str], kinds: dict[str, Kind]) -> Iterator[tuple[int, dict[str, Any] | UnreadableRow]]:
+    reader = csv.reader(lines, strict=True)
+    header = _header(reader)
+    while True:
+        first = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:  # the reader goes on at the next line
+            wrong = f"expected cells of CSV from line {first} on but got: {error}"
+        else:
+            if len(cells) == len(header):
+                yield reader.line_num, _tried(lambda cells=cells: _of_cells(header, cells, kinds))  # type: ignore[misc]  # as above
+                continue
+            if not cells:
+                continue
+            wrong = f"expected {len(header)} cells but got {len(cells)}"
+        yield from ((line, UnreadableRow(wrong)) for line in range(first, reader.line_num + 1))
 
 
 def _tried(read: Callable[[], dict[str, Any]]) -> dict[str, Any] | UnreadableRow:
@@ -74,9 +127,7 @@ def _tried(read: Callable[[], dict[str, Any]]) -> dict[str, Any] | UnreadableRow
 
 
 def _of_cells(header: list[str], cells: list[str], kinds: dict[str, Kind]) -> dict[str, Any]:
-    if len(cells) != len(header):
-        message = f"expected {len(header)} cells but got {len(cells)}"
-        raise UnreadableRow(message)
+    _demand_utf8(",".join(cells))
     given = dict(zip(header, cells, strict=True))
     return {name: _of_text(name, kind, given[name]) for name, kind in kinds.items() if name in given}
 
@@ -97,18 +148,25 @@ def _of_text(name: str, kind: Kind, text: str) -> Any:
 
 
 def _number(text: str) -> int | float | str:
-    """Return the number that a text is, or the text."""
+    """Return the number that a text is, as plain decimals or with an exponent; or the text."""
     if _WHOLE.fullmatch(text):
-        return int(text)
-    try:
-        return float(text)
-    except ValueError:
-        return text
+        return int(text) if len(text) <= _MOST_DIGITS else text
+    return float(text) if _DECIMAL.fullmatch(text) else text
+
+
+def _demand_utf8(row: str) -> None:
+    if not _is_utf8(row):
+        got = repr(row.strip().encode(errors="surrogateescape"))
+        message = f"expected UTF-8 but got {shortened(got, 60)}; save the file as UTF-8"
+        raise UnreadableRow(message)
 
 
 def _of_object(line: str, kinds: dict[str, Kind]) -> dict[str, Any]:
+    _demand_utf8(line)
     try:
-        row = json.loads(line)
+        row = _JSON.decode(line)
+    except UnreadableRow:
+        raise
     except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict):
@@ -117,25 +175,49 @@ def _of_object(line: str, kinds: dict[str, Kind]) -> dict[str, Any]:
     return {name: _value(name, kind, row[name]) for name, kind in kinds.items() if row.get(name) is not None}
 
 
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) != len(pairs):
+        name, times = Counter(name for name, _ in pairs).most_common(1)[0]
+        message = f"expected each name once but got {shortened(repr(name), 60)} {times} times"
+        raise UnreadableRow(message)
+    return row
+
+
+_JSON: Final = json.JSONDecoder(object_pairs_hook=_unrepeated)
+
+
 def _value(name: str, kind: Kind, given: object) -> Any:
     """Return what is stored of a value; raise `UnreadableRow` where it is none of its kind."""
     match given:
         case bool() if kind == TRUTH:
             return given
-        case str() if is_text(kind):
+        case str() if is_text(kind) and _is_utf8(given):
             return given
-        case [int() | float() as north, int() | float() as east] if kind == POSITION:
+        case [north, east] if kind == POSITION and _is_number(north) and _is_number(east):
             return [float(north), float(east)]
         case str() if kind == INSTANT:
             return _instant(name, given)
         case bool():
             pass
-        case int() if abs(given) < _SIXTY_FOUR_BITS and kind not in (TRUTH, POSITION) and not is_text(kind):
+        case int() if _is_number(given) and kind not in (TRUTH, POSITION) and not is_text(kind):
             return given if kind in (INSTANT, NUMBER) else float(given)
         case float() if kind not in (TRUTH, POSITION, INSTANT) and not is_text(kind):
-            return None if given != given else given  # noqa: PLR0124 - only NaN differs from itself
+            if isnan(given):
+                return None
+            if isfinite(given):
+                return given
     message = f"{name}: expected {expected(kind)} but got {shortened(repr(given), 60)}"
     raise UnreadableRow(message)
+
+
+def _is_number(given: object) -> TypeGuard[float]:
+    match given:
+        case bool():
+            return False
+        case int():
+            return abs(given) < _SIXTY_FOUR_BITS
+    return isinstance(given, float) and isfinite(given)
 
 
 def _instant(name: str, text: str) -> int:

@@ -124,6 +124,101 @@ def test_a_row_of_json_that_is_none_is_counted_and_named(tmp_path):
     ]
 
 
+LATIN = "2020-06-30T00:02Z,2,9,,,,,Ä".encode("latin-1")
+
+
+@pytest.mark.parametrize("before", [0, 1000])
+def test_a_row_that_is_not_utf_8_is_counted_and_named_wherever_it_stands(before, tmp_path):
+    row = b"2020-06-30T00:01Z,1,9,,,,,A"
+    (tmp_path / "vessel.csv").write_bytes(b"\n".join([HEADER.encode(), *[row] * before, LATIN, row]))
+    winds(tmp_path, (0, 10))
+    history = History(tmp_path, port)
+    assert history.columns()["vessel"].num_rows == before + 1
+    assert list(map(str, history.unread)) == [
+        f"vessel.csv, row {before + 2}: "
+        r"expected UTF-8 but got b'2020-06-30T00:02Z,2,9,,,,,\xc4'; save the file as UTF-8"
+    ]
+
+
+def test_json_that_is_not_utf_8_or_has_half_a_character_is_counted_and_named(tmp_path):
+    row = json.dumps({"time": micros(at(1)), **SHIP, "destination": "Ä"}, ensure_ascii=False)
+    lines = [row.encode(), row.encode("latin-1"), row.replace("Ä", r"\ud800").encode()]
+    (tmp_path / "vessel.jsonl").write_bytes(b"\n".join(lines))
+    winds(tmp_path, (0, 10))
+    history = History(tmp_path, port)
+    assert history.columns()["vessel"].column("destination").to_pylist() == ["Ä"]
+    assert [(each.row, each.why.partition(" but ")[0]) for each in history.unread] == [
+        (2, "expected UTF-8"),
+        (3, "destination: expected texts"),
+    ]
+
+
+def test_a_header_that_is_not_utf_8_is_refused(tmp_path):
+    (tmp_path / "vessel.csv").write_bytes(f"{HEADER},größe\n".encode("latin-1"))
+    winds(tmp_path, (0, 10))
+    with pytest.raises(InvalidArgument, match="a file that can be read but got a header that is not UTF-8; write it"):
+        History(tmp_path, port)
+
+
+@pytest.mark.parametrize(
+    ("cell", "is_read"),
+    [(cell, True) for cell in ("15", "+15", "15.", ".5", "-1.5e3", "1E-2", " 15 ")]
+    + [
+        (cell, False)
+        for cell in ("1_5", "inf", "-Infinity", "nan", "1e400", "0x10", "1,5", "1 5", "9" * 5000, "\u0661")
+    ],
+)
+def test_a_number_is_written_in_decimals_or_with_an_exponent(cell, is_read, tmp_path):
+    ships(tmp_path, f'2020-06-30T00:01Z,1,"{cell}",,,,,A', f'2020-06-30T00:01Z,1,9,,"{cell} 7",,,A')
+    winds(tmp_path, (0, 10))
+    history = History(tmp_path, port)
+    found = history.columns()["vessel"].column("draught").to_pylist()
+    assert found == ([float(cell), 9] if is_read else [])
+    assert history.number_unread == (0 if is_read else 2)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"draught": float("inf")}, {"position": [True, 1]}, {"position": [float("nan"), 1]}, {"position": [10**400, 1]}],
+)
+def test_a_value_of_json_that_is_no_number_is_none(wrong, tmp_path):
+    row = {"time": micros(at(1)), **SHIP}
+    (tmp_path / "vessel.jsonl").write_text("\n".join(map(json.dumps, (row, {**row, **wrong}))))
+    winds(tmp_path, (0, 10))
+    history = History(tmp_path, port)
+    assert history.columns()["vessel"].num_rows == 1
+    assert [each.row for each in history.unread] == [2]
+
+
+def test_a_name_twice_in_a_row_of_json_is_no_row(tmp_path):
+    row = json.dumps({"time": micros(at(1)), **SHIP})
+    (tmp_path / "vessel.jsonl").write_text(f'{row}\n{row[:-1]}, "draught": 1}}\n')
+    winds(tmp_path, (0, 10))
+    history = History(tmp_path, port)
+    assert history.columns()["vessel"].column("draught").to_pylist() == [9.5]
+    assert list(map(str, history.unread)) == ["vessel.jsonl, row 2: expected each name once but got 'draught' 2 times"]
+
+
+@pytest.mark.parametrize("number", [3, 6000])
+@pytest.mark.parametrize("row", ['2020-06-30T00:01Z,"1,9,,,,,A', '2020-06-30T00:01Z,1,9,,,,,"A'])
+def test_each_line_that_a_quote_swallows_is_counted(row, number, tmp_path):
+    ships(tmp_path, row, *["2020-06-30T00:01Z,1,9,,,,,A"] * number)
+    winds(tmp_path, (0, 10))
+    history = History(tmp_path, port)
+    read = history.columns()["vessel"].num_rows
+    assert history.number_unread == number + 1 - read
+    assert str(history.unread[0]).startswith("vessel.csv, row 2: expected cells of CSV from line 2 on but got: ")
+    assert read == 0 or number == 6000  # of a cell that long the reader lets go
+
+
+def test_lines_within_quotes_are_one_row(tmp_path):
+    ships(tmp_path, '2020-06-30T00:01Z,1,9,,,,,"A\nB"', '2020-06-30T00:01Z,1,"9\n",,,,"A\nB"')
+    winds(tmp_path, (0, 10))
+    history = History(tmp_path, port)
+    assert history.columns()["vessel"].column("destination").to_pylist() == ["A\nB"]
+    assert [each.row for each in history.unread] == [4, 5, 6]
+
+
 def test_half_a_position_and_no_number_in_parquet_are_no_values(tmp_path):
     rows = [{**SHIP, "time": micros(at(1))}, {**SHIP, "time": micros(at(2)), "position": [40.7]}]
     rows.append({**SHIP, "time": micros(at(3)), "draught": float("nan")})
@@ -151,6 +246,12 @@ def test_half_a_position_and_no_number_in_parquet_are_no_values(tmp_path):
             r"expected times in ascending order but got 2020-06-30T00:01:00\+00:00 after 2020-06-30T00:02:00\+00:00",
         ),
         ({"vessel.parquet": "no parquet"}, "expected a file that can be read but got"),
+        ({"vessel.csv": f"{HEADER},draught"}, r"vessel.csv: expected one column 'draught' but got 2; keep one"),
+        ({"vessel.csv": '"time,mmsi'}, "vessel.csv: expected a file that can be read but got a header that is wrong"),
+        (
+            {"vessel.csv": f"{HEADER}\n2020-06-30T00:01Z,1.5,9,,,,,A\n2020-06-30T00:02Z,{2**53 + 1},9,,,,,A"},
+            r"vessel.csv, column mmsi: expected whole numbers of at most 2\*\*53 .* but got .*9007199254740993",
+        ),
     ],
 )
 def test_a_folder_that_is_no_history_is_refused(files, said, tmp_path):
@@ -159,6 +260,37 @@ def test_a_folder_that_is_no_history_is_refused(files, said, tmp_path):
         (tmp_path / name).write_text(text)
     with pytest.raises(InvalidArgument, match=said):
         History(tmp_path, port).columns()
+
+
+def test_a_column_twice_in_parquet_is_refused(tmp_path):
+    table = pa.Table.from_pylist([{**SHIP, "time": 0}])
+    pq.write_table(table.append_column("draught", pa.array([1.0])), tmp_path / "vessel.parquet")
+    winds(tmp_path, (0, 10))
+    with pytest.raises(InvalidArgument, match=r"vessel\.parquet: expected one column 'draught' but got 2; keep one"):
+        History(tmp_path, port)
+
+
+def test_a_page_of_parquet_that_is_damaged_is_refused_with_its_file(tmp_path):
+    rows = [{**SHIP, "time": minute, "draught": minute / 7} for minute in range(3000)]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "vessel.parquet", compression="snappy")
+    damaged = bytearray((tmp_path / "vessel.parquet").read_bytes())
+    damaged[200:2500] = bytes(each ^ 0x55 for each in damaged[200:2500])
+    (tmp_path / "vessel.parquet").write_bytes(damaged)
+    winds(tmp_path, (0, 10))
+    history = History(tmp_path, port)
+    with pytest.raises(InvalidArgument, match=r"vessel\.parquet: expected a file that can be read but got .*; write"):
+        history.columns()
+
+
+def test_a_whole_number_that_no_decimal_is_beside_decimals_in_another_file_is_refused(tmp_path):
+    winds(tmp_path, (0, 10))
+    (tmp_path / "vessel.csv").mkdir()
+    for day, mmsi in (("1", 2**53 + 1), ("2", 1.5)):
+        ships(tmp_path / "vessel.csv", f"2020-06-30T00:01Z,{mmsi},9,,,,,A", name=f"{day}.csv")
+    history = History(tmp_path, port)
+    for read in (history.columns, lambda: list(history.batches(1)), lambda: list(history.pushes())):
+        with pytest.raises(InvalidArgument, match=r"vessel: expected whole numbers of at most 2\*\*53"):
+            read()
 
 
 def test_a_column_of_a_wrong_type_is_refused_before_anything_is_read(tmp_path):
