@@ -1,9 +1,10 @@
 """The log of packs: which rules were in force when, who changed them, and when: an append-only file, a JSON line each.
 
 A line stands from its event time (``at``) on, until a later line says otherwise: of all lines whose event time is not
-after a moment, the last of the file was in force at it. A line that was cut off, as its process was killed, never was.
+after a moment, the last of the file was in force at it. A last line that was cut off, as its process was killed, never
+was: a warning tells of it, and the next `add` takes it out. One that only lacks its end of line counts.
 
-Invariant: what is in the file is never changed; a line is on the disk when `add` returns.
+Invariant: no whole line in the file is ever changed; a line is on the disk when `add` returns.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -101,9 +103,10 @@ class PackLog:
     def _append(self, line: str) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+b") as file:
-            whole = self.path.read_bytes()
-            file.truncate(whole.rfind(b"\n") + 1)  # a line that was cut off
-            file.write(line.encode() + b"\n")
+            whole = self._whole()
+            file.truncate(len(whole))
+            end = b"\n" if whole and not whole.endswith(b"\n") else b""
+            file.write(end + line.encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
 
@@ -115,16 +118,31 @@ class PackLog:
         """
         return tuple(self._read())
 
+    def _whole(self) -> bytes:
+        """Return what is in the file, without a last line that was cut off: tell of it."""
+        content = self.path.read_bytes()
+        last = content[content.rfind(b"\n") + 1 :]
+        try:
+            json.loads(last or b"{}")  # of an object only all of it is JSON
+        except ValueError:
+            message = (
+                f"{self.path}: expected a whole last line but got {last[:80]!r}, which was cut off; it never counted"
+            )
+            warnings.warn(message, RuntimeWarning, stacklevel=4)
+            return content.removesuffix(last)
+        except RecursionError:
+            pass
+        return content
+
     def _read(self) -> Iterator[LoggedPack]:
         try:
-            whole = self.path.read_bytes()
+            whole = self._whole()
         except FileNotFoundError:
             return
-        for number, line in enumerate(whole.split(b"\n")[:-1], 1):
+        for number, line in enumerate(whole.removesuffix(b"\n").split(b"\n") if whole else (), 1):
             try:
-                version, at, changed, who, text = map(json.loads(line).__getitem__, _FIELDS)
-                yield LoggedPack(version, datetime.fromisoformat(at), datetime.fromisoformat(changed), who, text)
-            except (ValueError, KeyError, TypeError) as error:
+                yield _logged(json.loads(line))
+            except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
                 message = (
                     f"{self.path}:{number}: expected a JSON object with {', '.join(_FIELDS)} but got {line[:80]!r};"
                     f" {_fix(number, line)}"
@@ -153,6 +171,14 @@ class PackLog:
             found.append((logged, changes(before, pack)))
             before = pack
         return tuple(found)
+
+
+def _logged(line: dict[str, str]) -> LoggedPack:
+    """Return the pack that a line holds; raise one of several errors where it holds none."""
+    version, at, changed, who, text = map(line.__getitem__, _FIELDS)
+    "".join((version, who, text))  # they are texts
+    times = [_utc(name, datetime.fromisoformat(each)) for name, each in (("at", at), ("changed", changed))]
+    return LoggedPack(version, times[0], times[1], who, text)
 
 
 def _fix(number: int, line: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -137,10 +138,47 @@ def test_a_line_that_was_cut_off_never_was(tmp_path):
     first = log.add(pack(DEEP), at=NOON, who="eva")
     whole = log.path.read_bytes()
     log.path.write_bytes(whole + whole[: len(whole) // 2])
-    assert log.packs() == (first,)
-    second = log.add(pack(LONG), at=NOON, who="eva")
+    cut_off = r"packs.jsonl: expected a whole last line but got b'\{\"version\".*cut off; it never counted"
+    with pytest.warns(RuntimeWarning, match=cut_off):
+        assert log.packs() == (first,)
+    with pytest.warns(RuntimeWarning, match=cut_off):
+        second = log.add(pack(LONG), at=NOON, who="eva")
     assert log.path.read_bytes().startswith(whole)
     assert log.packs() == (first, second)
+
+
+def test_a_last_line_that_only_lacks_its_end_counts_and_stays(tmp_path):
+    log = PackLog(tmp_path / "packs.jsonl")
+    first, second = (log.add(pack(rule), at=NOON, who="eva") for rule in (DEEP, LONG))
+    whole = log.path.read_bytes()
+    log.path.write_bytes(whole.removesuffix(b"\n"))
+    assert log.packs() == (first, second)
+    third = log.add(pack(DEEP), at=NOON, who="eva")
+    assert log.path.read_bytes().startswith(whole)
+    assert log.packs() == (first, second, third)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"at": "2026-03-01T12:00:00"}, {"at": "0001-01-01T00:00:00+10:00"}, {"who": None}, {"text": 5}, {"changed": 7}],
+)
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_line_with_a_wrong_value_is_refused_by_its_number(changed, end, tmp_path):
+    log = PackLog(tmp_path / "packs.jsonl")
+    log.add(pack(DEEP), at=NOON, who="eva")
+    line = json.dumps({**json.loads(log.path.read_text()), **changed})
+    log.path.write_text(log.path.read_text() + line + end)
+    with pytest.raises(
+        InvalidArgument, match=r"packs.jsonl:2: expected a JSON object with version, .* leave this line"
+    ):
+        log.in_force(NOON)
+
+
+def test_a_line_that_is_too_deep_is_refused(tmp_path):
+    log = PackLog(tmp_path / "packs.jsonl")
+    log.path.write_text("[" * 100_000 + "\n")
+    with pytest.raises(InvalidArgument, match=r"packs.jsonl:1: expected a JSON object"):
+        log.packs()
 
 
 def test_what_is_no_log_is_refused(tmp_path):
