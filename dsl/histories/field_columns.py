@@ -7,6 +7,7 @@ Source: `dsl.declarations.sources`, for what a field holds.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -28,6 +29,7 @@ MOMENT: Final = pa.timestamp("us", "UTC")
 """What it is when it is read."""
 PAIR: Final = pa.list_(pa.float64())
 """What a position is: latitude and longitude."""
+_FIRST, _LAST = (pa.scalar(each.replace(tzinfo=UTC), MOMENT).cast(pa.int64()) for each in (datetime.min, datetime.max))
 
 
 @attrs.frozen
@@ -105,7 +107,7 @@ def read_columns(source: Declaration, table: pa.Table) -> tuple[pa.Table, list[W
             number that is none (NaN).
     """
     columns: dict[str, Any] = {TIME: moments(table.column(TIME))}
-    wrong: dict[int, str] = _nulls(columns[TIME], "expected a time but got none")
+    wrong: dict[int, str] = _nulls(columns[TIME], "expected a time but got none") | _far(columns[TIME])
     for name, kind in source.fields:
         if name not in table.column_names:
             columns[name] = pa.nulls(table.num_rows, stored(kind))
@@ -177,6 +179,16 @@ def _nulls(column: pa.ChunkedArray, why: str) -> dict[int, str]:
     if not column.null_count:
         return {}
     return dict.fromkeys(pc.indices_nonzero(pc.is_null(column)).to_pylist(), why)
+
+
+def _far(times: pa.ChunkedArray) -> dict[int, str]:
+    """Return what is no time of a calendar: mostly other units, such as nanoseconds."""
+    since = times.cast(pa.int64())
+    far = pc.fill_null(pc.or_(pc.less(since, _FIRST), pc.greater(since, _LAST)), fill_value=False)
+    return {
+        place: f"expected microseconds since the epoch, of the years 1 to 9999, but got {since[place].as_py()}"
+        for place in pc.indices_nonzero(far).to_pylist()
+    }
 
 
 def _is_list(found: pa.DataType) -> bool:

@@ -124,6 +124,21 @@ def test_a_row_of_json_that_is_none_is_counted_and_named(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_time_in_nanoseconds_is_that_of_no_year_and_cannot_be_read(suffix, tmp_path):
+    late = micros(datetime.max.replace(tzinfo=UTC))
+    times = (-(2**62), micros(datetime.min.replace(tzinfo=UTC)), late, late + 1, 1_593_518_400_000_000_000)
+    if suffix == "csv":
+        ships(tmp_path, *(f"{time},1,9,,,,,A" for time in times))
+    else:
+        pq.write_table(pa.Table.from_pylist([{**SHIP, "time": time} for time in times]), tmp_path / "vessel.parquet")
+    winds(tmp_path, (0, 10))
+    history = History(tmp_path, port)
+    assert [time.year for time in history.columns()["vessel"].column("time").to_pylist()] == [1, 9999]
+    shown = "expected microseconds since the epoch, of the years 1 to 9999, but got"
+    assert [each.why for each in history.unread] == [f"{shown} {times[place]}" for place in (0, 3, 4)]
+
+
 LATIN = "2020-06-30T00:02Z,2,9,,,,,Ä".encode("latin-1")
 
 
