@@ -13,11 +13,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cartesius.errors import CartesiusError, NotInstalled
+from cartesius.errors import CartesiusError, InvalidArgument, NotInstalled
 from cartesius.installation import needing
 from cartesius.pages.page_options import add_page_options
 from dsl.editor.drafts import File
 from dsl.rule_packs import RulePack
+from dsl.text.rule_files import rule_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,11 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _why(chosen)
     path: Path = chosen.file
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        return _fail(f"{path}: {error.strerror}; name a file of rules, such as examples/rules/harbour.rules")
-    except UnicodeError:
-        return _fail(f"{path}: is no text in UTF-8; save it as plain text, with the encoding UTF-8")
+        text = rule_text(path)
+    except InvalidArgument as error:
+        return _fail(str(error))
     if chosen.command == "edit" and chosen.data is not None and not chosen.data.is_dir():
         return _fail(f"edit: expected a folder with a history but there is none at {chosen.data}")
     if chosen.command == "edit":

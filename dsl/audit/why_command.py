@@ -15,6 +15,7 @@ from cartesius.errors import CartesiusError, InvalidArgument
 from dsl.audit.answer_texts import told
 from dsl.audit.answers import why
 from dsl.rule_packs import RulePack
+from dsl.text.rule_files import rule_text
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +35,7 @@ def run(chosen: argparse.Namespace) -> int:
         at = instant(chosen.at)
         rules = chosen.packs
         if chosen.rules is not None:
-            rules = RulePack.from_text(chosen.rules.read_text(encoding="utf-8"), str(chosen.rules))
+            rules = RulePack.from_text(rule_text(chosen.rules), str(chosen.rules))
         answer = why(rules, chosen.data, chosen.subject, at)
     except (CartesiusError, OSError, UnicodeError) as error:
         print(visible(str(error)), file=sys.stderr)
@@ -55,7 +56,7 @@ def instant(text: str) -> datetime:
     """
     try:
         found = datetime.fromisoformat(text.strip())
-    except ValueError:
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):  # it is none, or its year in UTC is
         message = f'why: expected a time but got --at {text!r}; write it as "2020-06-30T14:00Z"'
         raise InvalidArgument(message) from None
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)

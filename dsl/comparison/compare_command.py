@@ -19,6 +19,7 @@ from dsl.comparison.comparing import CHANGES, compare
 from dsl.comparison.comparison_picture import draw
 from dsl.comparison.comparison_report import report
 from dsl.rule_packs import RulePack
+from dsl.text.rule_files import rule_text
 
 if TYPE_CHECKING:
     import argparse
@@ -45,6 +46,8 @@ def run(chosen: argparse.Namespace) -> int:
                 message = f"expected --fail-on to be one of {', '.join(CHANGES)} but got {each!r}{near(each, CHANGES)}"
                 raise InvalidArgument(message)
         packs = [_pack(path) for path in (chosen.old, chosen.new)]
+        if chosen.out is not None:
+            _make(chosen.out)
         started = perf_counter()
         found = _compared(packs, chosen, aside)
         seconds = perf_counter() - started
@@ -54,7 +57,6 @@ def run(chosen: argparse.Namespace) -> int:
     console.print(f"{chosen.old.name} ({found.old.version}) → {chosen.new.name} ({found.new.version})")
     report(console, found, chosen.rows)
     if chosen.out is not None:
-        chosen.out.mkdir(parents=True, exist_ok=True)
         versions = {"pack_before": found.old.version, "pack_after": found.new.version}
         pq.write_table(found.differences.replace_schema_metadata(versions), chosen.out / WRITTEN[0])
         draw(found, chosen.out / WRITTEN[1])
@@ -67,7 +69,16 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _pack(path: Path) -> RulePack:
-    return RulePack.from_text(path.read_text(encoding="utf-8"), str(path))
+    return RulePack.from_text(rule_text(path), str(path))
+
+
+def _make(out: Path) -> None:
+    """Make the folder that is written into, before anything takes its time."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"expected a folder for --out but got {out}: {error.strerror}; name another"
+        raise InvalidArgument(message) from None
 
 
 def _compared(packs: list[RulePack], chosen: Any, console: Console) -> Comparison:

@@ -123,6 +123,27 @@ def test_what_cannot_be_compared_is_refused_with_two(compared, new, more, rows, 
     assert "Traceback" not in refused
 
 
+def test_a_file_of_rules_that_is_not_there_or_is_no_text_is_refused(compared, tmp_path, capsys):
+    compared(OLD, NEW)
+    there, wrong = str(tmp_path / "old.rules"), tmp_path / "wrong.rules"
+    for said in ("No such file or directory; name a file of rules", "is no text in UTF-8; save it as plain text"):
+        for pair in ([there, str(wrong)], [str(wrong), there]):
+            assert main(["compare", *pair, "--data", str(tmp_path / "history")]) == REFUSED
+            assert f"compare: {wrong}: {said}" in capsys.readouterr().err
+        wrong.write_bytes(b"\xff")
+
+
+@pytest.mark.parametrize("below", ["", "below"])
+def test_where_nothing_can_be_written_nothing_is_judged(compared, tmp_path, below):
+    file = tmp_path / "file"
+    file.write_text("kept")
+    status, printed, refused = compared(OLD, NEW, "--out", str(file / below))
+    assert (status, printed) == (REFUSED, "")
+    assert f"compare: expected a folder for --out but got {file / below}: " in refused
+    assert "rows judged" not in refused
+    assert file.read_text() == "kept"
+
+
 def test_a_file_that_is_not_there_is_refused(compared, tmp_path):
     status, _, refused = compared(OLD, OLD, "--data", str(tmp_path / "nowhere"))
     assert status == REFUSED

@@ -212,6 +212,8 @@ def test_a_subject_that_is_not_considered_has_no_verdict_and_that_is_said(tmp_pa
         ("248", "2020-06-30T04:00Z", "248 is not known at 2020-06-30T04:00:00+00:00: the first row"),
         ("orca", "2020-06-30T04:00Z", "the first row of it is of 2020-06-30T13:00:00+00:00"),
         ("244", "2020-06-29T04:00Z", "its first is in force from 2020-06-30T00:00:00+00:00 on"),
+        ("244", "9999-12-31T23:59:59-10:00", "expected a time but got --at '9999-12-31T23:59:59-10:00'; write it as"),
+        ("244", "0001-01-01T00:00+10:00", "expected a time but got --at '0001-01-01T00:00+10:00'; write it as"),
         ("244", "teatime", "expected a time but got --at 'teatime'; write it as"),
         ("\x1b[2J", "2020-06-30T04:00Z", r"but got '\x1b[2J'"),
     ],
@@ -249,7 +251,7 @@ def test_a_log_or_a_folder_that_is_not_there_is_named(capsys: pytest.CaptureFixt
     assert ask(packs=tmp_path / "none.jsonl") == 2
     assert "expected a log of packs but there is none" in capsys.readouterr().err
     assert main(["why", "--subject", "7", "--at", "2020-06-30", "--rules", str(tmp_path), "--data", str(tmp_path)]) == 2
-    assert capsys.readouterr().err
+    assert f"{tmp_path}: Is a directory; name a file of rules" in capsys.readouterr().err
 
 
 def test_nothing_that_is_printed_has_a_control_character(capsys: pytest.CaptureFixture[str]) -> None:
