@@ -284,7 +284,7 @@ class RulePack:
             except InvalidRule:
                 parts = (self._place, self._only, self._used, self._links, self._statements)
                 whole = repr((self.name, *parts, *self._counted.values()))
-            self._version = hashlib.sha256(whole.encode()).hexdigest()[:12]
+            self._version = hashlib.sha256(whole.encode(errors="surrogatepass")).hexdigest()[:12]
         return self._version
 
     @property

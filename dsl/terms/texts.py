@@ -60,7 +60,8 @@ def constant(value: str | int | float | bool, kind: object) -> str:
     ('"oil"', '2')
     """
     if kind == INSTANT and isinstance(value, int):
-        return moment_of(value).strftime("%Y-%m-%d %H:%M:%SZ").replace(":00Z", "Z")
+        moment = moment_of(value).replace(tzinfo=None)
+        return f"{moment.isoformat(' ', 'seconds')}Z".replace(":00Z", "Z")  # %Y has no zeros before it
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     symbol = kind.symbol if isinstance(kind, Measure) else ""

@@ -177,7 +177,7 @@ def _constant(constant: Constant) -> str:
 
 def _instant(value: Any) -> str:
     try:
-        written = moment_of(value).strftime("%Y-%m-%d %H:%M:%S.%f")
+        written = moment_of(value).replace(tzinfo=None).isoformat(" ", "microseconds")  # %Y has no zeros before it
     except (OverflowError, ValueError):
         fix = [("fix", "write an instant between the years 1 and 9999")]
         raise InvalidRule(refusal(f"to_text: expected instants with a date but got {value!r}", fix)) from None

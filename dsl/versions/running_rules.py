@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from cartesius import Engine
 from cartesius.engines.rule_changes import gone_on, objection
-from cartesius.errors import CartesiusError, SnapshotMismatch, shortened
+from cartesius.errors import CartesiusError, InvalidArgument, SnapshotMismatch, near, shortened
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.rule_packs import RulePack
 
@@ -58,8 +58,17 @@ class RunningRules:
         self._engine = Engine(self.pack.table(), on_error=on_error)
 
     def push(self, source: str, row: Any, at: int | datetime | None = None) -> list[Event]:
-        """Push a row of the source of that name, as `Engine.push` does, and return the verdicts that change."""
-        return self._engine.push(self._engine.inputs[source], row, at=at)
+        """Push a row of the source of that name, as `Engine.push` does, and return the verdicts that change.
+
+        Raises:
+            InvalidArgument: No source of that name is kept; else as `Engine.push`.
+        """
+        input_ = self._engine.inputs.get(source)
+        if input_ is None:
+            known = ", ".join(self.sources)
+            message = f"push: expected the name of a source ({known}) but got {source!r}{near(source, self.sources)}"
+            raise InvalidArgument(message)
+        return self._engine.push(input_, row, at=at)
 
     @property
     def sources(self) -> tuple[str, ...]:

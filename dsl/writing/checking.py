@@ -44,6 +44,7 @@ from dsl.writing.wording import (
 )
 
 if TYPE_CHECKING:
+    from dsl.terms.dimensions import Kind
     from dsl.terms.terms import Term
 
 ORDERED = ("<", "<=", ">", ">=")
@@ -58,14 +59,14 @@ def arithmetic(operator: Literal["+", "-", "*", "/"], left: Term, right: Term) -
 
     Raises:
         DimensionMismatch: The operands are no quantities, or of two dimensions under + or -.
-        InvalidRule: The divisor is zero as it is written.
+        InvalidRule: The divisor is zero as it is written, or an operand is beyond all floats.
     """
     whole = f"{operand_text(left)} {operator} {operand_text(right)}"
     if is_point(left.kind) or is_point(right.kind):
         kind = kind_of_sum(operator, left, right) if operator in "+-" else None
         if kind is None:
             mismatch(whole, *expected_of_points(operator, left, right))
-        return Arithmetic(operator, left, right, kind)
+        return _arithmetic(whole, operator, left, right, kind)
     if not (isinstance(left.kind, Measure) and isinstance(right.kind, Measure)):
         mismatch(whole, "two quantities", left, right, only_measured(left, right))
     if operator in "+-":
@@ -74,11 +75,12 @@ def arithmetic(operator: Literal["+", "-", "*", "/"], left: Term, right: Term) -
             mismatch(
                 whole, "two operands of one dimension", left, right, (is_start and summed()) or fix_for(left, right)
             )
-        return Arithmetic(operator, left, right, common(left, right))
+        return _arithmetic(whole, operator, left, right, common(left, right))
     if operator == "/" and is_constant(right) and exact(right) == 0:
         fix = [("fix", "divide by something else")]
         raise InvalidRule(refusal(f"{whole}: expected a divisor other than zero", fix))
-    return Arithmetic(operator, left, right, left.kind.times(right.kind, 1 if operator == "*" else -1))
+    kind = left.kind.times(right.kind, 1 if operator == "*" else -1)
+    return _arithmetic(whole, operator, left, right, kind)
 
 
 def sign(operator: Literal["-", "abs"], operand: Term) -> Sign:
@@ -108,6 +110,7 @@ def comparison(operator: Literal["==", "!=", "<", "<=", ">", ">="], left: Term, 
 
     Raises:
         DimensionMismatch: The operands are of two dimensions or types, or have no order but are ordered.
+        InvalidRule: One is beyond all floats in the unit of the other.
     """
     whole = f"{operand_text(left)} {operator} {operand_text(right)}"
     if not alike(left.kind, right.kind):
@@ -123,6 +126,10 @@ def comparison(operator: Literal["==", "!=", "<", "<=", ">", ">="], left: Term, 
     _check_choice(whole, left, right)
     if operator in ORDERED and isinstance(left.kind, Sort) and left.kind != INSTANT:
         mismatch(whole, "quantities to order", left, right, f"a {left.kind} has no order here; use == or !=")
+    if isinstance(left.kind, Measure):
+        shared = common(left, right)
+        _demand_float(whole, left, shared)
+        _demand_float(whole, right, shared)
     return Comparison(operator, left, right)
 
 
@@ -207,6 +214,24 @@ def exact_in(term: Term, measure: Measure) -> Fraction:
     """
     assert isinstance(term.kind, Measure)
     return exact(term) * term.kind.ratio(measure) + term.kind.shift(measure)
+
+
+def _arithmetic(whole: str, operator: Literal["+", "-", "*", "/"], left: Term, right: Term, kind: Kind) -> Arithmetic:
+    for operand, measure in zip((left, right), measures_of_operands(operator, left, right, kind), strict=True):
+        if isinstance(operand.kind, Measure):
+            _demand_float(whole, operand, measure or operand.kind)
+    return Arithmetic(operator, left, right, kind)
+
+
+def _demand_float(whole: str, operand: Term, measure: Measure) -> None:
+    """Refuse a constant that is no float in the unit in which it is used."""
+    if not is_constant(operand) or (isinstance(operand, Constant) and operand.kind == measure):
+        return
+    try:
+        float(exact_in(operand, measure))
+    except OverflowError:
+        summary = f"{whole}: expected quantities of a reasonable size but got {text(operand)}"
+        raise InvalidRule(refusal(summary, [("fix", "write a smaller one")])) from None
 
 
 def _measured(*terms: Term) -> bool:

@@ -261,7 +261,7 @@ def lift(value: object) -> Term:
     Constant(value=3, kind=<measure 1: 1 plain number>)
 
     Raises:
-        DimensionMismatch: ``value`` can be no operand of a rule: None, a bare unit, a source, …
+        DimensionMismatch: ``value`` can be no operand of a rule: None, a bare unit, a source, half a character, …
         InvalidRule: It is an infinite number or not a number.
     """
     match value:
@@ -271,8 +271,10 @@ def lift(value: object) -> Term:
             return Constant(value, TRUTH)
         case Enum():
             return lift(value.value)
-        case str():
+        case str() if value == value.encode(errors="ignore").decode():
             return Constant(str(value), TEXT)
+        case str():  # no file and no hash takes it
+            got, fix = f"{value!r}, with half a character", "write whole characters"
         case datetime():
             instant = instant_of(value)
             if instant is None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine
-from cartesius.errors import SnapshotMismatch
+from cartesius.errors import InvalidArgument, SnapshotMismatch
 from dsl import InvalidRule, RulePack
 from dsl.versions import FollowedRules, PackLog, RunningRules
 
@@ -188,6 +188,14 @@ def test_a_file_is_followed_and_who_changed_it_is_logged(tmp_path):
         assert followed.refused
         assert rules.snapshot() == before
     assert len(log.packs()) == 1
+
+
+def test_a_source_that_is_not_kept_is_refused_with_those_that_are():
+    rules = RunningRules(pack())
+    known = r"push: expected the name of a source \(vessel, berth, tide, wind\) but got"
+    with pytest.raises(InvalidArgument, match=rf"{known} 'vessle'; did you mean 'vessel'\?"):
+        rules.push("vessle", {"mmsi": 1}, at=1)
+    assert rules.push("berth", {"id": "A", "depth": 9}, at=1) == []
 
 
 def test_damaged_snapshots_are_refused():

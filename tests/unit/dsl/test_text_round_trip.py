@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -264,3 +265,25 @@ def test_the_packs_of_the_port_have_a_text(pack: RulePack):
     again = RulePack.from_text(pack.to_text())
     assert parts_of(again) == parts_of(pack)
     assert again.to_text() == pack.to_text()
+
+
+@pytest.mark.parametrize("year", [1, 33, 999, 1000, 9999])
+@pytest.mark.parametrize(("second", "microsecond"), [(0, 0), (7, 0), (0, 7)])
+def test_an_instant_of_any_year_is_read_back(year: int, second: int, microsecond: int):
+    ship = Source("ship", key="id", id=int, eta=instant)
+    port = RulePack("port", subject=ship)
+    with port:
+        require(ship.eta >= datetime(year, 2, 3, 4, 5, second, microsecond, UTC))
+    again = RulePack.from_text(port.to_text())
+    assert again.statements == port.statements
+    assert f"eta must be at or after {year:04}-02-03" in port.describe()
+
+
+def test_a_name_with_half_a_character_is_judged_by_and_has_no_text():
+    ship = Source("ship", key="id", id=int, length=metres)
+    port = RulePack("port", subject=ship)
+    with port:
+        require(ship.length <= 100 * metres, name="short\ud800")
+    assert [each.name for each in port.check({"ship": {"id": 1, "length": 120}}).because] == ["short\ud800"]
+    with pytest.raises(InvalidRule, match="half a character"):
+        port.to_text()
