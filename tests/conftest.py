@@ -9,19 +9,20 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Hashable, Iterator, Sequence
 
     from playwright.sync_api import Browser
     from pyspark.sql import SparkSession
     from xdist.remote import Producer
 
+Test = TypeVar("Test", bound="Hashable")
 os.environ.setdefault("CARTESIUS_STRICT", "1")  # a generated function that fails where the clauses do not, raises
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
@@ -128,7 +129,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = mine
 
 
-def of_part(part: int, parts: int, items: Sequence[pytest.Item]) -> list[pytest.Item]:
+def of_part(part: int, parts: int, items: Sequence[Test]) -> list[Test]:
     """Return the tests of a part: all laws, and a share of the others; each part begins elsewhere."""
     others = [item for item in items if not getattr(getattr(item, "obj", None), "is_hypothesis_test", False)]
     left = {*others} - {*others[part - 1 :: parts]}

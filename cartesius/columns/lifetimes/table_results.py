@@ -112,19 +112,13 @@ class TableResults:
     def _free(self, shown: Shown, clock: int) -> None:
         """Forget the rows that come from no other window than those that are freed by now."""
         freed = [key for key in shown.windows if key[-1].end + self.lateness <= clock]
-        rows = dict.fromkeys(row for key in freed for row in shown.windows.pop(key))
-        for row in rows.keys() - set().union(*shown.windows.values()):
+        rows = {row for key in freed for row in shown.windows.pop(key)}
+        for row in rows.difference(*shown.windows.values()):
             shown.live.pop(row, None)
             shown.values.pop(row, None)
 
     def run(self, before: Shown, rows: Sequence[Rows | None], found: Found, clock: Ints | None) -> tuple[Flow, Shown]:
         """Return the changes that results make, and what the table holds after them.
-
-        Args:
-            before: What it holds before.
-            rows: The rows of each slot.
-            found: What is given and taken back.
-            clock: The clock at each step; None: it does not move.
 
         Raises:
             NotColumnar: The key of a result cannot be computed.

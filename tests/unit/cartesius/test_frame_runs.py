@@ -8,6 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -325,7 +326,7 @@ def test_results_of_several_types_are_read_again_whatever_they_meet():
     [
         pd.DataFrame([[1, 2, 3]], columns=["time", "id", "id"]),
         pd.DataFrame({"time": [1, 2], "id": [1, "a"]}),
-        pd.DataFrame({"time": [1], "id": pd.arrays.SparseArray([1])}),
+        pd.DataFrame({"time": [1], "id": pd.arrays.SparseArray(np.array([1]))}),
         pd.DataFrame({"time": [1], "id": [1j]}),
         pl.DataFrame({"time": [1], "id": pl.Series([2**100], dtype=pl.Int128)}),
         pl.DataFrame({"time": [1], "id": pl.Series([{1}], dtype=pl.Object)}),
