@@ -32,7 +32,7 @@ def entry_of(slot: Slot, event: Event) -> Entry:
         if isinstance(value, Delete):
             entry.value = None
             entry.note(deletes=True)
-            if value.row is not None and slot.keeps_versions:
+            if value.row is not None:
                 entry.note(row=wrap(value.row))
         else:
             entry.value = wrap(value.value)

@@ -216,7 +216,8 @@ class announcing(_changing):
     def announce(self, slot: Slot, event: Entry) -> None:
         """Let the change through as the value of its row."""
         if self._is_change(event):
-            change = Delete(event.row_key) if event.deletes else Update(event.row_key, event.value)
+            row = event.noted("row") if event.deletes else event.value
+            change = Delete(event.row_key, row) if event.deletes else Update(event.row_key, row)
             forward(slot, event.as_row(event.row_key, change))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from restrictions import as_table, key_by, only, retracting, versioned
-from restrictions.tables import to_table
+from restrictions.tables import changelog, to_table
 from tests.oracle.table_oracle import exact
 from tests.oracle.version_checks import check_late, kept, table
 from tests.oracle.version_oracle import (
@@ -431,6 +431,16 @@ def test_a_version_that_is_left_out_has_the_ties_that_it_came_with(changes, by, 
     ]
     for time, rows in with_ties(left, lambda row: row["offset"]).items():
         assert plain(engine.query(output, at=time)) == rows
+
+
+def test_a_change_log_keeps_the_row_that_a_deletion_came_with():
+    source = table()
+    output = to_table(changelog(source), restrict=versioned("x", ties="offset"))
+    for offset, expected in ((2, {}), (0, {0: {"offset": 1}})):
+        engine = Engine(output)
+        engine.push(source, Update(0, {"offset": 1}), at=5)
+        engine.push(source, Delete(0, {"offset": offset}), at=5)
+        assert plain(engine.query(output)) == expected
 
 
 @given(changes=ties())
