@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -190,6 +191,18 @@ def test_totals_of_a_table_are_those_of_a_database(data: st.DataObject, name: st
             if row is not None:
                 rows[key] = row
         check(tiers.stands, grouped(list(rows.items()), by), sql, is_grouped=by)
+
+
+@pytest.mark.parametrize("name", ["sum f", "mean f"])
+@pytest.mark.parametrize("is_restored", [False, True])
+def test_a_total_of_which_nothing_is_left_is_of_any_kind(name: str, is_restored: bool) -> None:
+    """So floats may follow ints, and what a snapshot has as 0, in kernels."""
+    nothing: Row = dict.fromkeys("nmsfxdg")
+    tiers = Tiers(reduce(T, TOTALS[name][0], by=None), T, in_kernels=True)
+    tiers.push([(0, nothing, 0), (0, None, 1)], is_restored=False)
+    tiers.push([(0, {**nothing, "f": 0.5}, 2), (1, nothing, 3)], is_restored=is_restored)
+    tiers.push([(0, None, 4), (1, None, 5)], is_restored=is_restored)
+    tiers.push([(2, {**nothing, "f": 1.5}, 6)], is_restored=is_restored)
 
 
 def displacing(total: Any, by: bool) -> Reactive:

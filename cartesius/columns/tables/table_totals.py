@@ -169,7 +169,9 @@ class ToTotals:
             return None, None if self.kind is Total.COUNT else vector.valid, None
         if not len(vector):
             return np.ones(0, np.int64), None, None if more is None else more.total
-        return numbers_of(vector, None if more is None else Summed(more.total, more.present))
+        if more is None:
+            return numbers_of(vector, None)
+        return numbers_of(vector, Summed(more.total, more.number if more.present is None else more.present))
 
     def flow(self, entries: Entries, cells: Cells, finished: Finished, numbers: Change, keys: Vector) -> Flow:
         """Return the changes, given what is shown of each cell, and where that is what was shown before."""
