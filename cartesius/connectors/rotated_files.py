@@ -7,6 +7,7 @@ logs give them. Any other, such as a backup or what was compressed, is somebody 
 from __future__ import annotations
 
 import filecmp
+import logging
 import re
 from glob import escape
 from typing import TYPE_CHECKING, Final
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+_LOG: Final = logging.getLogger(__name__)
 _BEHIND: Final = re.compile(r"(?:[.-][0-9]+(?:[-_T][0-9]+)*)?")
 """What is behind the name: .1, -20260301, -20260301-12, .2026-03-01, .2026-03-01_12-30-00; or nothing."""
 
@@ -30,9 +32,12 @@ def with_rotated(path: Path) -> list[Path]:
 
 
 def without_copies(paths: Sequence[Path], growing: Path) -> list[Path]:
-    """Return files without those of the same content as one before; the one that grows stays in any case."""
-    return [
-        path
-        for place, path in enumerate(paths)
-        if path == growing or not any(filecmp.cmp(path, other, shallow=False) for other in paths[:place])
-    ]
+    """Return files without those of the same content as one before, which is logged; the one that grows stays."""
+    found: list[Path] = []
+    for path in paths:
+        like = next((other for other in found if path != growing and filecmp.cmp(path, other, shallow=False)), None)
+        if like is None:
+            found.append(path)
+        else:
+            _LOG.warning("%s has what %s has, and is taken for a copy of it: it is not read", path, like)
+    return found

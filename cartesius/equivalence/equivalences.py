@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LISTED: Final = 5  # unmatched items of a stream in a message
 _LONGEST: Final = 1_000  # items of which a diff is made, which takes the square of their number at worst
-_OF_FRAMES: Final = ("__arrow_c_stream__", "__dataframe__")  # attributes that frames have, and streams do not
+_OF_FRAMES: Final = ("columns", "column_names")  # attributes that frames have, and columns do not
 _AROUND: Final = 5  # items before and after the one in question, where there is no diff
 
 
@@ -68,7 +68,9 @@ def streams_equivalent(
 
 def _check_streams(s1: object, s2: object) -> None:
     for stream, items in enumerate((s1, s2), 1):
-        if isinstance(items, Mapping) or any(hasattr(items, name) for name in _OF_FRAMES):
+        if isinstance(items, Mapping) or (
+            hasattr(items, "__arrow_c_stream__") and any(hasattr(items, name) for name in _OF_FRAMES)
+        ):
             message = (
                 f"streams: expected an iterable of items but got stream {stream} (type={type(items).__name__}), of"
                 " which the names alone would be compared; give its rows (frames of Spark: spark_bridge.testing)"

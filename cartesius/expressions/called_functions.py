@@ -1,34 +1,45 @@
 """Called functions: what a function that runs as written uses of its module, as that decides what it computes.
 
-The functions, classes and plain data that its byte code names, in its own module or as attributes of another one; and
-so on, for functions of the user's. What is installed (the standard library, packages, this library) is told by its name
-alone: it has versions of its own. Other objects, such as connections, are not looked at.
+The functions, classes and constants that its byte code names, in its own module or as attributes of another one; and so
+on, for functions of the user's. What is installed (the standard library, packages, this library) is told by its name
+alone: it has versions of its own. A dict, a list or a set is a constant if its name is in capitals and the function
+changes none; of a large one its size is told. What else there is, such as a cache or a connection, is not looked at.
 
 Law: two functions of one text differ in what is found here if they call functions of different byte code.
 
-Source: SEMANTICS 1.16.
+Source: SEMANTICS 1.16; PEP 8 (constants).
 """
 
 from __future__ import annotations
 
 import sys
 import sysconfig
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from dis import get_instructions
 from enum import Enum
 from functools import cache
-from types import CodeType, FunctionType, ModuleType, NoneType
-from typing import TYPE_CHECKING, Any, Final
+from types import CodeType, FunctionType, MappingProxyType, ModuleType, NoneType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
-
-import attrs
 
 from cartesius.data.codec import OURS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 _CONSTANTS: Final = (NoneType, bool, int, float, str, bytes, Decimal, date, time, timedelta, UUID)
+_TABLES: Final = (dict, list, set)
+_MOST: Final = 1_000
+"""How many values a table has at most that is described: it is, at each snapshot."""
+_BITS: Final = 10_000  # of ints that Python shows in decimals
+_CHANGING: Final = frozenset().union(
+    *[
+        {name for name in vars(kind) if not name.startswith("_") and name not in vars(other)}
+        for kind, other in ((list, tuple), (set, frozenset), (dict, MappingProxyType))
+    ]
+)
+"""The methods that change a table."""
 _MADE: Final = ("<attrs generated", "<string>")  # the files of methods that attrs and dataclasses write
 
 
@@ -48,57 +59,119 @@ def is_installed(value: FunctionType | type) -> bool:
 
 
 def used_by(function: FunctionType) -> dict[str, Any]:
-    """Return the functions, classes and data of modules that a function names, by name, in alphabetical order."""
-    scope = function.__globals__
-    names = sorted(_names(function.__code__))
-    found = {name: scope[name] for name in names if name in scope}
+    """Return the functions, classes and constants of modules that a function names, by name, in alphabetical order."""
+    scope, names = function.__globals__, _names(function.__code__)
+    found = {name: scope[name] for name in sorted(names.loaded) if name in scope}
     modules = [(name, value) for name, value in found.items() if isinstance(value, ModuleType)]
     for prefix, module in modules:
         inside = vars(module)
-        found |= {f"{prefix}.{name}": inside[name] for name in names if name in inside}
-    return {name: value for name, value in found.items() if _tells(value)}
+        told = {f"{prefix}.{name}": inside[name] for name in sorted(names.read) if name in inside}
+        kinds = FunctionType | type
+        is_known = _is_of_package(module)
+        found |= {name: value for name, value in told.items() if not is_known or isinstance(value, kinds)}
+    return {
+        name: value
+        for name, value in found.items()
+        if isinstance(value, FunctionType | type) or _is_constant(name, value, changes=names.changes)
+    }
 
 
-def _tells(value: Any) -> bool:
-    return isinstance(value, FunctionType | type) or is_plain(value)
-
-
-def is_plain(value: Any, depth: int = 20) -> bool:
-    """Whether a value is plain data, or a list, table or record of the user's that holds plain data alone."""
-    if type(value) in _CONSTANTS or (isinstance(value, date) and type(value).__module__ == "datetime"):
-        return True
-    inside: Iterable[Any]
-    if isinstance(value, dict):
-        inside = (*value.keys(), *value.values())
-    elif isinstance(value, tuple | frozenset | list | set):
-        inside = value
-    elif attrs.has(type(value)) and not is_installed(type(value)):
-        inside = [getattr(value, field.name, None) for field in attrs.fields(type(value))]
-    else:
-        return False
-    return depth > 0 and all(is_plain(one, depth - 1) for one in inside)  # one may hold itself
-
-
-def data_of(kind: type) -> dict[str, Any]:
-    """Return the plain data that is written in a class, but not in its installed bases; of an enumeration, its values.
+def data_of(kind: type, changed_by: FunctionType | None = None) -> dict[str, Any]:
+    """Return the constants that are written in a class, but not in its installed bases; of an enumeration, its values.
 
     >>> class Limits:
     ...     draught = 12.5
     >>> data_of(Limits)
     {'draught': 12.5}
+
+    Args:
+        kind: The class.
+        changed_by: A function that uses it: what it, or a method, sets is no constant, but counts or remembers.
     """
     if issubclass(kind, Enum):
-        return {name: one.value for name, one in kind.__members__.items() if is_plain(one.value)}
+        return {name: one.value for name, one in kind.__members__.items() if _is_fixed(one.value)}
+    functions = [*methods_of(kind), *([] if changed_by is None else [changed_by])]
+    written = set().union(*[_names(function.__code__).written for function in functions])
+    changes = any(_names(function.__code__).changes for function in functions)
     found: dict[str, Any] = {}
     for one in reversed(kind.__mro__):
-        if not is_installed(one):
-            found |= {name: value for name, value in vars(one).items() if not name.startswith("__") and is_plain(value)}
+        items = {} if is_installed(one) else vars(one)
+        found |= {
+            name: value
+            for name, value in items.items()
+            if not name.startswith("__") and name not in written and _is_constant(name, value, changes=changes)
+        }
     return found
 
 
-def _names(code: CodeType) -> set[str]:
+def shown_of(value: Any) -> Any:
+    """Return a constant as it is described: a large table, or one of what is not plain, by its kind and size."""
+    if type(value) not in _TABLES or _is_fixed(value):
+        return value
+    left = [_MOST]
+    return value if _is_plain(value, left) else f"{type(value).__name__} of {len(value)}"
+
+
+def _is_constant(name: str, value: Any, *, changes: bool) -> bool:
+    """Whether a value stays what it is, as far as can be seen."""
+    return _is_fixed(value) or (type(value) in _TABLES and not changes and name.rpartition(".")[2].isupper())
+
+
+def _is_fixed(value: Any) -> bool:
+    if type(value) in (tuple, frozenset):
+        return all(map(_is_fixed, value))
+    return type(value) in _CONSTANTS or (isinstance(value, date) and type(value).__module__ == "datetime")
+
+
+def _is_plain(value: Any, left: list[int]) -> bool:
+    """Whether a table holds plain data alone, and at most so many."""
+    left[0] -= 1
+    if left[0] < 0:  # or one holds itself
+        return False
+    if type(value) is dict:
+        return all(_is_plain(one, left) for item in value.items() for one in item)
+    if type(value) in (tuple, frozenset, list, set):
+        return all(_is_plain(one, left) for one in value)
+    is_short = type(value) is not int or value.bit_length() <= _BITS
+    return is_short and _is_fixed(value) and not isinstance(value, datetime | time)  # whose zone may be of any class
+
+
+def _is_of_package(module: ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    is_ours = module.__name__.partition(".")[0] in OURS
+    return is_ours or file is None or file.startswith(_installed())
+
+
+class _Names(NamedTuple):
+    """What the byte code of a function names."""
+
+    loaded: frozenset[str]  # of its module
+    read: frozenset[str]  # attributes, of whatever it is
+    written: frozenset[str]  # attributes that it sets
+    changes: bool  # whether it changes some table
+
+
+@cache
+def _names(code: CodeType) -> _Names:
+    loaded: set[str] = set()
+    read: set[str] = set()
+    written: set[str] = set()
+    changes = False
+    for one in get_instructions(code):
+        what, _, of = one.opname.partition("_")
+        if "ATTR" in of or of == "METHOD":
+            (read if what == "LOAD" else written).add(one.argval)
+        elif what == "LOAD" and ("GLOBAL" in of or of == "NAME"):
+            loaded.add(one.argval)
+        changes = changes or (what in ("STORE", "DELETE") and of in ("SUBSCR", "SLICE"))
+    changes = changes or not _CHANGING.isdisjoint(read)
     inner = [_names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
-    return set(code.co_names).union(*inner)
+    return _Names(
+        frozenset(loaded.union(*[one.loaded for one in inner])),
+        frozenset(read.union(*[one.read for one in inner])),
+        frozenset(written.union(*[one.written for one in inner])),
+        changes or any(one.changes for one in inner),
+    )
 
 
 def methods_of(kind: type) -> list[FunctionType]:

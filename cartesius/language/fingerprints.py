@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 
 from cartesius.data.codec import pack, stored_module
-from cartesius.expressions.called_functions import data_of, is_installed, methods_of, used_by
+from cartesius.expressions.called_functions import data_of, is_installed, methods_of, shown_of, used_by
 from cartesius.language.reactives import Reactive
 from cartesius.language.restriction_base import Restriction
 
@@ -62,8 +62,9 @@ class _Describing:
         self._fields: dict[type, tuple[str, ...] | None] = {}
         self._numbers: dict[types.FunctionType | type, int] = {}
 
-    def clauses(self, kind: type) -> str:
-        methods, data = [self.text(function) for function in methods_of(kind)], data_of(kind)
+    def clauses(self, kind: type, user: types.FunctionType | None = None) -> str:
+        methods = [self.text(function) for function in methods_of(kind)]
+        data = {name: shown_of(value) for name, value in data_of(kind, user).items()}
         text = f"; methods {' | '.join(methods)}" if methods else ""
         return f"{text}; data {self.text(data)}" if data else text
 
@@ -128,19 +129,19 @@ class _Describing:
         shown = ", ".join(f"{name}={self.text(value)}" for name, value in captured.items())
         version = ".".join(map(str, sys.version_info[:2]))
         defaults = self.text((function.__defaults__ or (), function.__kwdefaults__ or {}))
-        used = ", ".join(f"{name}={self._used(value)}" for name, value in used_by(function).items())
+        used = ", ".join(f"{name}={self._used(value, function)}" for name, value in used_by(function).items())
         code = self._code(function.__code__)
         return f"function {function.__qualname__} [{shown}] {defaults} {version} {code} uses [{used}]"
 
-    def _used(self, value: Any) -> str:
+    def _used(self, value: Any, user: types.FunctionType) -> str:
         if not isinstance(value, types.FunctionType | type):
-            return self.text(value)
+            return self.text(shown_of(value))
         if is_installed(value) or value in self._numbers:
             return f"{stored_module(value.__module__)}.{value.__qualname__}"
         if isinstance(value, types.FunctionType):
             return self.text(value)
         self._numbers[value] = len(self._numbers)
-        return f"{value.__qualname__}{self.clauses(value)}"
+        return f"{value.__qualname__}{self.clauses(value, user)}"
 
     def _code(self, code: types.CodeType) -> str:
         names = ",".join(code.co_names)

@@ -93,7 +93,7 @@ class PackLog:
 
         Raises:
             InvalidRule: The text is none of rules, or the pack has no text.
-            InvalidArgument: A time has no time zone.
+            InvalidArgument: A time has no time zone, or the file is no log.
             OSError: The file cannot be written.
         """
         found = logged(pack, at=at, who=who, changed=datetime.now(UTC) if changed is None else changed)
@@ -101,12 +101,15 @@ class PackLog:
         return found
 
     def _append(self, line: str) -> None:
+        added = line.encode() + b"\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+b") as file:
             whole = self._whole()
+            if whole:
+                self._logged(1, whole.partition(b"\n")[0])  # it is a log, then, and no file of rules
             file.truncate(len(whole))
             end = b"\n" if whole and not whole.endswith(b"\n") else b""
-            file.write(end + line.encode() + b"\n")
+            file.write(end + added)
             file.flush()
             os.fsync(file.fileno())
 
@@ -140,14 +143,17 @@ class PackLog:
         except FileNotFoundError:
             return
         for number, line in enumerate(whole.removesuffix(b"\n").split(b"\n") if whole else (), 1):
-            try:
-                yield _logged(json.loads(line))
-            except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-                message = (
-                    f"{self.path}:{number}: expected a JSON object with {', '.join(_FIELDS)} but got {line[:80]!r};"
-                    f" {_fix(number, line)}"
-                )
-                raise InvalidArgument(message) from error
+            yield self._logged(number, line)
+
+    def _logged(self, number: int, line: bytes) -> LoggedPack:
+        try:
+            return _logged(json.loads(line))
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+            message = (
+                f"{self.path}:{number}: expected a JSON object with {', '.join(_FIELDS)} but got {line[:80]!r};"
+                f" {_fix(number, line)}"
+            )
+            raise InvalidArgument(message) from error
 
     def in_force(self, at: datetime) -> LoggedPack | None:
         """Return the pack that was in force at an event time; None: nothing was yet.

@@ -6,6 +6,8 @@ import itertools
 import re
 
 import attrs
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -304,9 +306,17 @@ def test_rows_of_one_key_of_two_tables_are_two_rows_and_not_a_number_is_one_key(
     assert not streams_equivalent([one, other], [other, one], same_key())
 
 
+@pytest.mark.parametrize("column", [pl.Series([1, 2]), pa.table({"a": [1, 2]}).column("a"), pd.Series([1, 2])])
+def test_a_column_is_a_stream_of_its_values(column):
+    assert streams_equivalent(column, list(column))
+    assert not streams_equivalent(column, list(column)[::-1], all_depend())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ((pl.DataFrame({"a": [1]}), []), "an iterable of items but got stream 1 (type=DataFrame)"),
+        (([], pd.DataFrame({"a": [1]})), "an iterable of items but got stream 2 (type=DataFrame)"),
         ((pa.table({"a": [1]}), pa.table({"a": [2]})), "an iterable of items but got stream 1 (type=Table)"),
         (([], {"a": 1}), "an iterable of items but got stream 2 (type=dict)"),
         (([], [], "taxi"), "of items of one key write same_key('taxi')"),

@@ -2,13 +2,14 @@
 
 import copy
 import json
+import math
+import os
 import pickle
 import subprocess
 import sys
 import zlib
 from enum import Enum
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,18 +90,12 @@ class Kind(Enum):
     TUG = 1
 
 
-@attrs.frozen
-class Rate:
-    by: dict[str, float]
-
-
 SCALES = {"EUR": [1.0]}
-RATE = Rate({"EUR": 1.0})
 
 
 def body(x):
     found = Scale().of(x) if near(x) else None
-    return found and found * SCALES["EUR"][0] * Kind.TUG.value * RATE.by["EUR"]
+    return found and found * SCALES["EUR"][0] * Kind.TUG.value
 
 
 @pytest.mark.parametrize(
@@ -113,7 +108,6 @@ def body(x):
         ("Scale", type("Scale", (), {**{name: vars(Scale)[name] for name in ("of", "__module__")}, "factor": 2})),
         ("SCALES", {"EUR": [1.5]}),
         ("Kind", Enum("Kind", {"TUG": 2}, module=__name__)),
-        ("RATE", Rate({"EUR": 1.5})),
     ],
 )
 def test_what_an_untraced_body_calls_is_part_of_the_program(monkeypatch, name, other):
@@ -149,13 +143,65 @@ def test_data_of_a_class_of_restrictions_is_part_of_the_program(monkeypatch):
         Engine.restore(blob, program)
 
 
-def test_what_is_no_data_is_no_part_of_the_program(monkeypatch):
-    """Such as a connection, or what holds itself."""
-    monkeypatch.setitem(globals(), "SCALES", within_itself := [])
-    within_itself.append(within_itself)
-    monkeypatch.setitem(globals(), "RATE", object())
+SEEN: dict[int, str] = {}
+SEEN_LATER: dict[int, str] = {}
+found_so_far: list[int] = []
+n: list[int] = []
+TABLE = {number: str(number) for number in range(5_000)}
+MADE = [math.floor]
+HUGE = [10**5000]
+
+
+class Ship:
+    made = 0
+
+    def __init__(self):
+        Ship.made += 1
+
+
+def remembering(x):
+    SEEN[x] = SEEN.get(x) or str(x)
+    return SEEN[x]
+
+
+def remembering_otherwise(x):
+    return SEEN_LATER.setdefault(x, str(x))
+
+
+def counting(x):
+    return x if isinstance(Ship(), Ship) else None
+
+
+def looking(x):
+    """It names what its module has, but means something else: a field, a path."""
+    if x is None:
+        sys.stderr.write("odd")
+    return (x.n, os.path.basename("x")) if isinstance(x, Row) else (x, len(found_so_far) * 0)
+
+
+def naming(x):
+    return (HUGE, MADE, TABLE) and x
+
+
+class Row:
+    n = 1
+
+
+@pytest.mark.parametrize("body", [remembering, remembering_otherwise, counting, looking, naming])
+def test_what_changes_while_it_runs_is_no_part_of_the_program(body, monkeypatch):
+    """A cache, a count, a list of the script's, where Python looks for modules; nor the items of large tables."""
     program = correlate(x=left, yields=body)
-    Engine.restore(Engine(program).snapshot(), program)
+    before = Engine(program).snapshot()
+    engine = Engine(program)
+    engine.push(left, 1, at=1)
+    found_so_far.append(1)
+    n.append(1)
+    monkeypatch.setattr(sys, "path", [*sys.path, "/elsewhere"])
+    assert Engine.restore(engine.snapshot(), program).stats.events == 1
+    Engine.restore(before, program)
+    for made in (SEEN, SEEN_LATER):
+        made.clear()
+    Engine.restore(engine.snapshot(), program)
 
 
 def test_explain_lists_what_an_untraced_body_calls():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from datetime import UTC, datetime
 
 import pytest
@@ -234,3 +235,15 @@ def test_a_file_that_is_wrong_leaves_the_rules_as_they_were(tmp_path):
     file.write_text(HEAD + LONG)
     assert rules.changed() is rules.pack is not before
     assert rules.refused == ""
+
+
+@pytest.mark.parametrize("content", [HEAD + DEEP.rstrip(), "12\n", "[1]\n"])
+def test_nothing_is_added_to_what_is_no_log(content, tmp_path):
+    """Such as a file of rules, whose last line has no end."""
+    path = tmp_path / "port.rules"
+    path.write_text(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # its last line is none either
+        with pytest.raises(InvalidArgument, match="expected a JSON object with"):
+            PackLog(path).add(HEAD + DEEP, at=NOON, who="eva")
+    assert path.read_text() == content
