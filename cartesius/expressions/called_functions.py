@@ -79,10 +79,11 @@ def used_by(function: FunctionType) -> dict[str, Any]:
 def data_of(kind: type, changed_by: FunctionType | None = None) -> dict[str, Any]:
     """Return the constants that are written in a class, but not in its installed bases; of an enumeration, its values.
 
-    >>> class Limits:
-    ...     draught = 12.5
-    >>> data_of(Limits)
-    {'draught': 12.5}
+    >>> from enum import Enum
+    >>> class Kind(Enum):
+    ...     TUG = 1
+    >>> data_of(Kind)
+    {'TUG': 1}
 
     Args:
         kind: The class.
