@@ -107,33 +107,31 @@ def same_key(key: Key | None = None) -> Dependence:
         value = _value(item)
         return value.key if isinstance(value, Update | Delete) else read(value)
 
-    def has_the_same(one: Any, other: Any) -> bool:
-        found = key_of(one)
-        return found is not None and is_same(found, key_of(other))
-
-    def apart(item: Any) -> Hashable:
-        found = key_of(item)
-        return FREE if found is None else form_of(found)
-
-    return Dependence(has_the_same, apart)
+    return _alike_in(key_of)
 
 
 def _same_row() -> Dependence:
     """Make the changes of one row of one table depend on each other."""
 
-    def row_of(item: Any) -> tuple[Any, ...]:
+    def row_of(item: Any) -> tuple[Any, ...] | None:
         value, table = (item.value, item.reactive) if isinstance(item, Event) else (item, None)
-        return (table, value.key) if isinstance(value, Update | Delete) else ()
+        return (table, value.key) if isinstance(value, Update | Delete) else None
 
-    def is_of_one(one: Any, other: Any) -> bool:
-        row = row_of(one)
-        return row != () and is_same(row, row_of(other))
+    return _alike_in(row_of)
+
+
+def _alike_in(read: Callable[[Any], Any]) -> Dependence:
+    """Make items depend on each other of which the same is read; one of which that is None depends on nothing."""
+
+    def are_alike(one: Any, other: Any) -> bool:
+        found = read(one)
+        return found is not None and is_same(found, read(other))
 
     def apart(item: Any) -> Hashable:
-        row = row_of(item)
-        return FREE if row == () else form_of(row)
+        found = read(item)
+        return FREE if found is None else form_of(found)
 
-    return Dependence(is_of_one, apart)
+    return Dependence(are_alike, apart)
 
 
 def punctuation(is_punctuation: Callable[[Any], bool], time: Key | None = None) -> Dependence:

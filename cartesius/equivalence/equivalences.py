@@ -63,6 +63,7 @@ def streams_equivalent(
     Source:
         DiffStream (SOURCES E4); SEMANTICS 4.
     """
+    _check_streams(s1, s2)
     return _matched(s1, s2, dependent, equal, to_the_end=False).finish()
 
 
@@ -81,7 +82,6 @@ def _check_streams(s1: object, s2: object) -> None:
 def _matched(
     s1: Iterable[Any], s2: Iterable[Any], dependent: Relation, equal: Relation, *, to_the_end: bool
 ) -> Matcher:
-    _check_streams(s1, s2)
     matcher, nothing = Matcher(dependent, equal), object()
     for pair in zip_longest(s1, s2, fillvalue=nothing):
         if not all(matcher.feed(stream, item) for stream, item in enumerate(pair, 1) if item is not nothing):

@@ -18,7 +18,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from dis import get_instructions
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from types import CodeType, FunctionType, MappingProxyType, ModuleType, NoneType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
@@ -107,10 +107,9 @@ def data_of(kind: type, changed_by: FunctionType | None = None) -> dict[str, Any
 
 def shown_of(value: Any) -> Any:
     """Return a constant as it is described: a large table, or one of what is not plain, by its kind and size."""
-    if type(value) not in _TABLES or _is_fixed(value):
+    if type(value) not in _TABLES or _is_plain(value, [_MOST]):
         return value
-    left = [_MOST]
-    return value if _is_plain(value, left) else f"{type(value).__name__} of {len(value)}"
+    return f"{type(value).__name__} of {len(value)}"
 
 
 def _is_constant(name: str, value: Any, *, changes: bool) -> bool:
@@ -152,7 +151,7 @@ class _Names(NamedTuple):
     changes: bool  # whether it changes some table
 
 
-@cache
+@lru_cache(maxsize=4_096)
 def _names(code: CodeType) -> _Names:
     loaded: set[str] = set()
     read: set[str] = set()
