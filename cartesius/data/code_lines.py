@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import lru_cache
 from textwrap import dedent, indent
 from typing import TYPE_CHECKING
 
@@ -26,9 +27,7 @@ class Lines:
 
     def add(self, block: str) -> None:
         """Add a block of lines, however deep it is written."""
-        block = dedent(block.strip("\n")).rstrip()
-        if block:
-            self.text += indent(block + "\n", "    " * self._depth)
+        self.text += _at_depth(block, self._depth)
 
     @contextmanager
     def under(self, head: str) -> Iterator[None]:
@@ -42,3 +41,9 @@ class Lines:
             yield
         finally:
             self._depth -= 1
+
+
+@lru_cache(maxsize=10_000)  # generators write the same lines for most programs, and this was a third of their time
+def _at_depth(block: str, depth: int) -> str:
+    text = dedent(block.strip("\n")).rstrip()
+    return indent(text + "\n", "    " * depth) if text else ""
