@@ -34,7 +34,7 @@ from dsl.judgements.judges import Evaluations, Judge
 from dsl.judgements.passing import Passing, planned, refuse_comparisons_with_now, refuse_links
 from dsl.judgements.related import Related
 from dsl.proofs.linting import flaws
-from dsl.proofs.surroundings import unknown_locations, unused_sources
+from dsl.proofs.surroundings import nothing_required, unknown_locations, unused_sources
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.refusals.excerpts import is_reading
 from dsl.tables.lowering import reactive, table, warnings
@@ -42,7 +42,7 @@ from dsl.tables.relation_tables import tables
 from dsl.tables.situation_tables import complete_tables
 from dsl.tables.situations import bare_instant
 from dsl.terms.links import oriented
-from dsl.terms.statements import conditions
+from dsl.terms.statements import conditions, requirement_names
 from dsl.terms.terms import Observation, sources
 from dsl.terms.texts import text
 from dsl.text.headings import Headings
@@ -490,7 +490,7 @@ class RulePack:
         """Return what is wrong with the rules, as far as it is proved; the findings print well.
 
         A requirement or block that can never matter, requirements that cannot both hold, or of which one implies the
-        other, duplicate names, unused sources. The proofs are about situations of which all is known.
+        other, duplicate names, unused sources, no requirement at all. The proofs are about situations of which all is known.
 
         >>> from dsl import Source, require, when
         >>> from dsl.units import metres
@@ -512,7 +512,8 @@ class RulePack:
         observed = [term for term in (self._place, self._only) if term is not None]
         unused = unused_sources(self._statements, self._links, observed)
         unknown = [] if rows is None else unknown_locations(self._statements, self._place, self._links, rows)
-        return (*flaws(self._statements, self._only), *unknown, *unused)
+        idle = [] if requirement_names(self._statements) else [nothing_required(self.name)]
+        return (*flaws(self._statements, self._only), *unknown, *unused, *idle)
 
     def explain(self) -> str:
         """Return the plan as text: how rows are found, what each rule reads, and what an event of each source costs.

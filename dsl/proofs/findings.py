@@ -21,6 +21,7 @@ Flaw: TypeAlias = Literal[
     "unknown location",
     "duplicate name",
     "unused source",
+    "no requirement",
 ]
 """What is wrong:
 
@@ -31,7 +32,8 @@ Flaw: TypeAlias = Literal[
 - contradiction: two requirements cannot both hold, so every subject that both apply to is restricted;
 - unknown location: no berth has the location's id;
 - duplicate name: two requirements at one place have one name, so that a verdict does not tell them apart;
-- unused source: no rule observes a linked source.
+- unused source: no rule observes a linked source;
+- no requirement: nothing is required, so every subject is allowed whatever happens.
 """
 
 

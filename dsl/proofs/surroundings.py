@@ -45,6 +45,12 @@ def unused_sources(statements: Sequence[Statement], links: Sequence[Link], obser
     ]
 
 
+def nothing_required(name: str) -> Finding:
+    """Return the finding for a pack that has no requirement."""
+    fix = "write what must be so, as in: wind velocity must be at most 45 kn"
+    return Finding("no requirement", name, "it allows every subject, whatever happens", (), None, fix)
+
+
 def unknown_locations(
     statements: Sequence[Statement], place: Term | None, links: Sequence[Link], given: Places
 ) -> list[Finding]:

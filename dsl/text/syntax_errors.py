@@ -94,7 +94,9 @@ def indentation_error(lines: list[str], file: str) -> InvalidRule:
             levels.pop()
         if own != levels[-1]:
             break
-    fix = [("fix", "indent it like the line that it belongs with")]
+    tabbed = [at for at, line in enumerate(lines, 1) if "\t" in line[: len(line) - len(line.lstrip())]]
+    tabs = f"; in line {tabbed[0]} a tab counts up to the next multiple of 8 spaces" if tabbed else ""
+    fix = [("fix", f"indent it like the line that it belongs with{tabs}")]
     with reading(in_bytes(Span(file, number, number, 0, len(lines[number - 1])), lines), lines):
         return InvalidRule(refusal(f"{file}: expected an indentation that a line above has", fix))
 

@@ -272,6 +272,12 @@ def test_a_source_that_no_rule_observes():
     assert [each.rule for each in pack(tidal).lint()] == ["tidal_stream"]
 
 
+def test_a_pack_that_requires_nothing():
+    nothing = RulePack("idle", subject=vessel)
+    assert [(each.kind, each.rule) for each in nothing.lint()] == [("no requirement", "idle")]
+    assert "no requirement" not in {each.kind for each in pack(places).lint()}
+
+
 def test_findings_say_where_the_rule_is_and_what_to_do():
     [finding] = [each for each in pack(deep).lint() if each.kind == "never applies"]
     assert finding.written is not None
