@@ -127,11 +127,12 @@ class windowing(Restriction):
         elif not self._is_late(event):
             event.note(step=step_number())
             self.pending = self.pending.append(event)
-            if self.tick == "time":
-                notify_at_time(event.end)
-            else:
+            if self.tick != "time":
                 for window in self.windows(event, self.contents):
-                    self._ask(window)
+                    if not self._is_over(window):
+                        self._ask(window)
+            elif not is_past(event.end):
+                notify_at_time(event.end)
             if first_batch(self.pending, self.tick, clock()) is not None:
                 ask_tick()
 
@@ -179,10 +180,11 @@ class windowing(Restriction):
 
     def _ask(self, window: Window) -> None:
         """Ask for the times when a window is reported, and freed."""
+        time = self._report_time(window)
         if self.report.is_periodic:
             since, period = max(window.start, clock()), in_units(self.report.period, "period")
-            notify_at_time(min((since // period + 1) * period, window.end) - 1)
-        elif (time := self._report_time(window)) is not None and not is_past(time - 1):
+            time = min((since // period + 1) * period, window.end)
+        if time is not None and not is_past(time - 1):
             notify_at_time(time - 1)
         notify_at_time(self._freed_at(window) - 1)
 
@@ -277,8 +279,8 @@ class windowing(Restriction):
         return (time is not None and time <= now) or self._freed_at(window) <= now or self._is_multiple(window, now)
 
     def _is_multiple(self, window: Window, now: Time) -> bool:
-        """Whether a window that is reported from time to time is so now."""
-        is_open = self.report.is_periodic and window.start < now <= window.end
+        """Whether a window that is reported from time to time is so now: once at each multiple, when that is due."""
+        is_open = self.report.is_periodic and window.start < now <= window.end and not is_past(now - 1)
         return is_open and now % in_units(self.report.period, "period") == 0
 
     def _report_time(self, window: Window) -> Time | None:
@@ -292,12 +294,10 @@ class windowing(Restriction):
     def _is_due(self, window: Window, now: Time) -> bool:
         if window.end == LATEST or window in self.reported:
             return False
-        if self.report.is_periodic:
-            return self._is_multiple(window, now)
         if not self.report.waits:
             return bool(self.contents[window])  # it was open, and is not any more
         time = self._report_time(window)
-        return time is not None and time <= now and may_close(time - 1)
+        return self._is_multiple(window, now) or (time is not None and time <= now and may_close(time - 1))
 
     def _release(self, window: Window, now: Time) -> None:
         """Deliver what is held, in the batches in which it came."""
@@ -305,7 +305,7 @@ class windowing(Restriction):
         visible = [event for event in held if event.end < now or not self.report.is_periodic]
         rest = Queue(event for event in held if self.report.is_periodic and event.end >= now)
         self.contents = {**self.contents, window: self._kept(held, rest)}
-        if self.report.waits and (not self.report.is_periodic or now == window.end):
+        if self.report.waits and (not self.report.is_periodic or now >= window.end):
             self.reported = self.reported | {window}
         catch_up()
         for _, group in groupby(visible, key=lambda event: event.noted("step")):

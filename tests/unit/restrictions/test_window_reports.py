@@ -131,6 +131,33 @@ def test_periodic_reports_at_the_multiples_what_ended_before():
     assert follow(seen, *steps) == [[], [], [], [("a", 0)], [], [("b", 0)], [], []]
 
 
+@pytest.mark.parametrize("tick", [2, "time"])
+def test_a_batch_that_is_full_at_a_multiple_reports_no_window_once_more(tick):
+    every = correlate(x=level, yields=lambda x: x, restrict=tumbling(8, tick=tick, report=periodic(4)) | rstream())
+    steps = [(level, "a", 0), (level, "b", 1), 4, (level, "c", 4), (level, "d", 5), (level, "e", 3), (level, "f", 3), 8]
+    assert [sorted(seen) for seen in follow(every, *steps)] == [[], [], ["a", "b"], [], [], [], [], list("abcdef")]
+
+
+def test_a_window_that_is_closed_after_its_end_is_reported_at_once_if_that_is_a_multiple():
+    def until_out(event, present):
+        if event.value == "out":
+            return [Window(window.start, event.end + 1) for window in present]
+        return present or [Window(event.start)]
+
+    seen = correlate(x=level, yields=lambda x: x, restrict=windowed(until_out, lateness=9, report=periodic(4)))
+    steps = [(level, "a", 1), 9, (level, "out", 7), 12, (level, "b", 3)]
+    assert follow(seen, *steps) == [[], [], ["a", "out"], [], ["b"]]
+
+
+@pytest.mark.parametrize("report", [on_content_change, on_close, final, periodic(3)])
+@pytest.mark.parametrize("tick", ["tuple", "time", 2])
+def test_the_next_deadline_is_after_the_clock_whatever_comes_late(report, tick):
+    engine = Engine(seen_in(sliding(6, 3, lateness=6, report=report, tick=tick)))
+    for step in [10, (level, "a", 4), (level, "b", 1), 12, (level, "c", 3), (level, "d", 11), (level, "e", 9)]:
+        do(engine, step)
+        assert engine.next_deadline is None or engine.next_deadline > engine.clock
+
+
 def test_an_advance_past_many_windows_reports_them_in_the_order_of_their_time():
     seen = correlate(x=level, yields=lambda x, window: (x, window.start), restrict=sliding(10, 5, report=on_close))
     engine = Engine(seen)
