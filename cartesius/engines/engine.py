@@ -493,8 +493,8 @@ class Engine(EngineCore[Result]):
         Raises:
             InvalidArgument: The engine does not know it, or was built without ``trace=True``.
         """
-        known = self._world.calendar.taken(self._program.as_recorded(event))
-        return self._recorded("why").why(known, self._whereabouts)
+        known, record = self._world.calendar.taken(self._program.as_recorded(event)), self._recorded("why")
+        return record.why(known, partial(self._whereabouts, record))
 
     def show(self, *, port: int = 0, browse: bool = True) -> None:
         """Show on a page, in the browser, what the engine was told so far and did, step by step.
@@ -516,9 +516,10 @@ class Engine(EngineCore[Result]):
 
         show_engine(self, port=port, browse=browse)
 
-    def _whereabouts(self, identity: Any) -> list[str]:
-        late = [f"set aside: {reason}" for event, _, reason in self._world.late if event.identity == identity]
-        return late + [place for join in self._program.joins for place in whereabouts(join, identity)]
+    def _whereabouts(self, record: Provenance, event: Event) -> list[str]:
+        late = [f"set aside: {reason}" for one, _, reason in self._world.late if one.identity == event.identity]
+        is_it = partial(record.is_shown, event)
+        return late + [place for join in self._program.joins for place in whereabouts(join, is_it)]
 
     def _recorded(self, call: str) -> Provenance:
         self._check_thread(call)

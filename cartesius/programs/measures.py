@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
 from cartesius.correlations.gates import number_held
-from cartesius.data.window_spans import origin
 from cartesius.drawing.html_tables import panel, table
 from cartesius.storage.conservation import FATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from cartesius.correlations.join_shape import Join
+    from cartesius.data.entries import Entry
     from cartesius.language.families import Slot
 
 
@@ -161,15 +161,16 @@ def unaccounted(joins: Iterable[Join]) -> dict[tuple[str, str], int]:
     return {(join.name, slot.name): n for join in joins for slot in join.slots if (n := slot.unaccounted)}
 
 
-def whereabouts(join: Join, identity: Any) -> list[str]:
-    """Say where the event of that identity is now in a correlation: at a door, held by a gate, or in memory."""
+def whereabouts(join: Join, is_it: Callable[[Entry, Slot], bool]) -> list[str]:
+    """Say where the event that a test tells is now in a correlation: at a door, held by a gate, or in memory."""
     found = []
     for slot in join.slots:
-        if any(origin(entry.identity) == identity for entry in slot.door.queue):
+        if any(is_it(entry, slot) for entry in slot.door.queue):
             found.append(f"waiting at the door of {slot.name}")
-        if any(origin(entry.identity) == identity for entry in slot.memory):
+        if any(is_it(entry, slot) for entry in slot.memory):
             found.append(f"in the memory of {slot.name}")
+    slots = {slot.name: slot for slot in join.slots}
     for one in join.installed:
-        if any(origin(entry.identity) == identity and entry.number < 0 for entry in one.held()):
+        if any(entry.number < 0 and entry.slot in slots and is_it(entry, slots[entry.slot]) for entry in one.held()):
             found.append(f"held by {one.restriction!r}")
     return found

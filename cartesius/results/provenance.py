@@ -153,17 +153,17 @@ class Provenance:
             self.journal.append(lambda: notes.pop(note, None))
             notes[note] = len(self.calls)
 
-    def why(self, event: object, whereabouts: Callable[[Any], list[str]]) -> HtmlText:
+    def why(self, event: object, whereabouts: Callable[[Event], list[str]]) -> HtmlText:
         """Return a short tree: what made the event, who saw it, where it is, and what it became. A notebook draws it.
 
         Args:
             event: The event.
-            whereabouts: Says, for an identity, where the event is now.
+            whereabouts: Says where it is now.
         """
         record, places = None, list[str]()
         if isinstance(event, Event):
             key, _ = _of_event(event)
-            places = whereabouts(event.identity)
+            places = whereabouts(event)
             try:
                 record = self.records.get(key)
             except TypeError:  # what cannot be hashed is no identity
@@ -254,6 +254,12 @@ class Provenance:
     def key_of(self, event: Event) -> Any:
         """Return the key of an event's record."""
         return _of_event(event)[0]
+
+    def is_shown(self, event: Event, entry: Entry, slot: Slot) -> bool:
+        """Whether an event inside a correlation is that event; of a row, that change of it."""
+        if entry.row_key is ABSENT:
+            return bool(origin(entry.identity) == event.identity)
+        return isinstance(event.value, Update | Delete) and _of_entry(entry, slot)[0] == _of_event(event)[0]
 
     def entry_key(self, entry: Entry, slot: Slot) -> Any:
         """Return the key of the record of an event inside a correlation, made if need be."""

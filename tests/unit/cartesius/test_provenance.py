@@ -14,6 +14,7 @@ from restrictions import (
     as_table,
     cartesian,
     combine_latest,
+    in_event_time,
     key_by,
     most_recently,
     only,
@@ -231,6 +232,31 @@ def test_a_pushed_change_of_a_row_is_shown_as_it_was_pushed():
     assert ["111" in head for head in heads] == [True, False, False]
     assert ["222" in head for head in heads] == [False, True, False]
     assert "Delete" in heads[2]
+
+
+def test_a_change_of_a_row_is_said_to_be_where_it_is_and_only_while_it_is_there():
+    table, output = rows()
+    engine = Engine(output, trace=True)
+    engine.push(table, Update("k", {"v": 111}), at=1)
+    engine.push(table, Update("j", {"v": 111}), at=1)
+    engine.push(table, Update("k", {"v": 222}), at=2)
+    assert ["in the memory of x" in engine.why(event) for event in engine.pushed] == [False, True, True]
+    engine.push(table, Delete("k"), at=3)
+    assert ["in the memory of x" in engine.why(event) for event in engine.pushed] == [False, True, False, False]
+
+
+def test_a_change_of_a_row_that_a_gate_holds_is_not_taken_for_the_row_before():
+    table = Reactive("t", table=True)
+    restrict = retracting() | in_event_time(5)
+    engine = Engine(correlate(x=table, yields=lambda x: x, restrict=restrict), trace=True)
+    for value, at in ((1, 1), (2, 7), (3, 9)):
+        engine.push(table, Update("k", value), at=at)
+    is_held, is_kept = "is held by in_event_time", "in the memory of x"
+    assert [(is_held in text, is_kept in text) for text in map(engine.why, engine.pushed)] == [
+        (False, True),
+        (True, False),
+        (True, False),
+    ]
 
 
 def test_a_change_of_a_derived_table_is_explained_by_the_row_it_shows(a):
