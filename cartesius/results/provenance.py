@@ -105,16 +105,20 @@ class Provenance:
         record.parts = tuple([(slot, key) for slot, key, _ in made_of])
         for slot, key, part in made_of:
             self._note(self._record(key, part).results, made)
-            self._link_run(slot, key)
+            self._link(slot, key)
 
-    def _link_run(self, slot: str, key: Any) -> None:
-        """Record of what a run is made: its identity is those of its events."""
-        run = self.records[key]
-        members = [origin(one) for one in key[0]] if isinstance(key[0], tuple) else []
-        if run.parts or not members or not all(isinstance(one, tuple) and one in self._first for one in members):
+    def _link(self, slot: str, key: Any) -> None:
+        """Record of what a part is made: a run of its events, and what a gate has made of an event of that.
+
+        The identity of a run is those of its events; what a gate makes has that of the event, or one with it inside.
+        """
+        made, identity = self.records[key], key[0]
+        if made.parts or made.is_input or made.told.is_change:
             return
-        run.parts = tuple([(slot, self._first[one]) for one in members])
-        for _, part in run.parts:
+        members = [origin(one) for one in identity] if isinstance(identity, tuple) else []
+        known = [self._first[one] for one in members if isinstance(one, tuple) and one in self._first]
+        made.parts = tuple([(slot, one) for one in known or [self._first[identity]] if one != key])
+        for _, part in made.parts:
             self._note(self.records[part].results, key)
 
     def changed(self, event: Event, made: tuple[Any, tuple[Any, ...]] | None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import add
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,10 +21,12 @@ from restrictions import (
     most_recently,
     only,
     retracting,
+    tumbling,
     within,
     zip_,
 )
-from restrictions.streams import map_
+from restrictions.streams import buffer, map_, rolling, scan
+from restrictions.windows import accumulated
 
 
 class Broken(Exception):
@@ -208,6 +212,23 @@ def rows(restrict=None):
         name="out",
     )
     return table, output
+
+
+@pytest.mark.parametrize(
+    ("program", "made"),
+    [
+        (lambda a: cartesian(a, restrict=tumbling(9, content=accumulated(0, add))), "a 5 @ 1..2"),
+        (lambda a: scan(a, add), "a 5 @ 2"),
+        (lambda a: rolling(a, 2), "a (2, 3) @ 2"),
+        (lambda a: buffer(a, 2), "a [2, 3] @ 1..2"),
+    ],
+)
+def test_what_a_gate_makes_of_an_event_is_explained_by_the_event_that_came_last(a, program, made):
+    engine = Engine(program(a), trace=True)
+    engine.push(a, 2, at=1)
+    (*_, result) = engine.push(a, 3, at=2)
+    assert f"became: {made}" in engine.why(engine.pushed[1])
+    assert [line.split(" = ")[-1] for line in engine.why(result).splitlines() if " = " in line] == [made, "a 3 @ 2"]
 
 
 def test_each_change_of_a_row_is_explained_by_its_own_value_and_time():
