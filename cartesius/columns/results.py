@@ -30,8 +30,7 @@ from cartesius.columns.vectors.vectors import (
     pack_text,
     packed,
 )
-from cartesius.data.calendars import EPOCH
-from cartesius.data.events import Delete, Event, Update, Window
+from cartesius.data.events import EPOCH, Delete, Event, Update, Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,21 +10,19 @@ Source: SEMANTICS 1.9.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.data.events import Delete, Event, Update, Window
+from cartesius.data.events import EPOCH, Delete, Event, Update, Window
 from cartesius.data.records import Record, fields_of
 from cartesius.drawing.marble_diagrams import plain_time
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def is_dated(at: Any) -> bool:

@@ -9,7 +9,7 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 8; SEMANTICS 1.9 and 1.10.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias
 
 import attrs
@@ -36,6 +36,12 @@ Shown: TypeAlias = (
 )
 EARLIEST: Final = float("-inf")
 LATEST: Final = float("inf")
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def instant(time: Shown) -> Any:
+    """Return what compares as the instants of times do: Python compares datetimes of one zone by the wall clock."""
+    return time - EPOCH if isinstance(time, datetime) and time.tzinfo else time
 
 
 class EventDraft:
@@ -155,7 +161,7 @@ class Window(_Span):
         if isinstance(start, datetime) != isinstance(end, datetime):
             message = f"Window: expected two times of one kind but got start={start!r}, end={end!r}"
             raise InvalidArgument(message)
-        if not start < end:
+        if not instant(start) < instant(end):
             message = f"Window: expected start < end but got start={start!r}, end={end!r}; the end is not in it"
             raise InvalidArgument(message)
         return super().__new__(cls, start, end)

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from cartesius import Window
+from cartesius.data.events import instant
 from cartesius.errors import InvalidArgument
 from cartesius.plan.nodes import Regular, Single
 from restrictions.windowing.window_base import windowing
@@ -190,7 +191,7 @@ class fixed(windowing):
                 " datetimes, or both as ints"
             )
             raise InvalidArgument(message)
-        if self.start >= self.end:
+        if instant(self.start) >= instant(self.end):
             message = f"fixed: expected start < end but got start={self.start!r}, end={self.end!r}; swap them"
             raise InvalidArgument(message)
 

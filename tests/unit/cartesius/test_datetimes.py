@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
@@ -320,6 +321,17 @@ def test_a_program_may_name_times_as_datetimes_whatever_the_unit():
 def test_a_time_that_a_program_names_is_held_to_the_same_rules(make, message):
     with pytest.raises(InvalidArgument, match=message):
         make()
+
+
+def test_the_bounds_of_a_window_compare_as_instants_also_in_the_hour_that_comes_twice():
+    first = datetime(2024, 10, 27, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"))
+    second, quarter = first.replace(fold=1), first.replace(minute=45)
+    assert Window(first, second) != Window(first, quarter)
+    engine = Engine(cartesian(left, restrict=fixed(first, second)))
+    assert [len(engine.push(left, 1, at=at)) for at in (first, quarter, second)] == [1, 1, 0]
+    for make in (Window, fixed):
+        with pytest.raises(InvalidArgument, match="expected start < end"):
+            make(second, quarter)
 
 
 def test_windows_in_results_and_keys_show_as_datetimes_in_pushes_queries_batches_and_frames():
