@@ -48,7 +48,10 @@ WINDOW: Final = b"window"
 _WINDOW_TEXT: Final = pack_text(Window(0, 1)).removesuffix("0,1]")
 """How each window begins in a text of the kind `PACKED`."""
 _MICROSECOND: Final = timedelta(microseconds=1)
-_FIRST, _LAST = ((one.replace(tzinfo=UTC) - EPOCH) // _MICROSECOND for one in (datetime.min, datetime.max))
+FIRST_INSTANT, LAST_INSTANT = (
+    (one.replace(tzinfo=UTC) - EPOCH) // _MICROSECOND for one in (datetime.min, datetime.max)
+)
+"""The first and the last time that a datetime can be, in microseconds."""
 _INTS: Final = 2**63
 _FLOATS: Final = 2**53
 
@@ -155,7 +158,7 @@ def _instants(times: Any, kind: pa.DataType, length: int) -> Any:
     if not pa.types.is_integer(times.type):
         return times
     least, most = pc.min_max(times).as_py().values()
-    if least is not None and (least * length < _FIRST or most * length > _LAST):
+    if least is not None and (least * length < FIRST_INSTANT or most * length > LAST_INSTANT):
         return times
     return pc.multiply(times.cast(pa.int64()), pa.scalar(length, pa.int64())).cast(kind)
 

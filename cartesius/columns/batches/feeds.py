@@ -17,6 +17,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
+from cartesius.columns.results import FIRST_INSTANT, LAST_INSTANT
 from cartesius.columns.stages.rows import Rows
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.key_codes import nulls
@@ -186,6 +187,9 @@ class _Columns:
             instants = column.cast(pa.timestamp("us", field.type.tz)).cast(pa.int64()).to_numpy()
         except pa.ArrowInvalid as error:  # there are nanoseconds, or they are too many
             raise InvalidArgument(self._wrong(f"microseconds in {name!r}", str(error), "round them")) from None
+        if (odd := np.flatnonzero((instants < FIRST_INSTANT) | (instants > LAST_INSTANT))).size:
+            got = f"{instants[odd[0]]} µs since 1970 in row {int(odd[0])}"
+            raise InvalidArgument(self._wrong(f"datetimes of the years 1 to 9999 in {name!r}", got, "mend them"))
         units, rest = np.divmod(instants, unit // timedelta(microseconds=1))
         if (odd := np.flatnonzero(rest)).size:
             got = f"{column[int(odd[0])].as_py()} in row {int(odd[0])}"

@@ -253,11 +253,13 @@ def test_a_batch_is_held_to_the_same_rules():
         ),
         (pa.array([after(0.5)]), "whole time units of 0:00:01 in 'at'"),
         (pa.array([NOON, None]), "with nulls; leave nulls out"),
+        (pa.array([2**62], pa.timestamp("us", "UTC")), "of the years 1 to 9999 in 'at' .* in row 0"),
     ]
     for at, message in cases:
         engine = Engine(left, latest, unit=SECOND)
         with pytest.raises(InvalidArgument, match=message):
             engine.push_many({left: {"value": [1] * len(at), "at": at}})
+        engine.push(left, 1, at=3)  # nothing was changed: it may be told ints
     engine = Engine(latest)
     engine.push_many({left: {"value": [1], "at": [3]}})
     with pytest.raises(InvalidArgument, match="ints, but got a column of datetimes"):
