@@ -151,8 +151,9 @@ class windowing(Restriction):
             if windows and not alive:
                 self._refuse(event, windows[-1])
             for window in alive:
-                self._open(window, contents)
-                coming.setdefault(window, []).append(event)
+                was_open = self._open(window, contents)
+                before = [] if was_open is None else coming.pop(was_open, [])  # of this batch
+                coming.setdefault(window, before).append(event)
         for window in sorted(coming):
             if self._is_held(window, contents):
                 queue = contents[window]
@@ -166,17 +167,20 @@ class windowing(Restriction):
                 deliver(event, window)
             report(window)
 
-    def _open(self, window: Window, contents: dict[Window, Queue]) -> None:
-        """Note a window, if it is new."""
+    def _open(self, window: Window, contents: dict[Window, Queue]) -> Window | None:
+        """Note a window, if it is new; return the one that was open so far and is closed by it."""
         if window in contents:
-            return
-        contents[window] = contents.pop(type(window)(window.start), Queue())  # the same, open so far
+            return None
+        opened = type(window)(window.start)
+        was_open = opened if opened in contents else None
+        contents[window] = contents.pop(opened, Queue())
         time = self._report_time(window)
         if contents[window]:
             ask_tick()
         elif time is not None and is_past(time - 1):
             self.reported = self.reported | {window}  # it is over: what comes corrects it
         self._ask(window)
+        return was_open
 
     def _ask(self, window: Window) -> None:
         """Ask for the times when a window is reported, and freed."""

@@ -190,6 +190,19 @@ def test_a_batch_that_is_not_full_is_one_when_its_window_is_freed():
     assert engine.stats.retained + engine.stats.waiting == 0
 
 
+@pytest.mark.parametrize("report", [on_content_change, on_close])
+def test_a_window_may_be_opened_and_closed_within_a_batch(report):
+    def until_out(event, present):
+        if event.value == "out":
+            return [Window(window.start, event.end + 1) for window in present]
+        return present or [Window(event.start)]
+
+    seen = seen_in(windowed(until_out, report=report, tick=3))
+    steps = [(level, "in", 1), (level, "buy", 2), (level, "out", 4), 5]
+    visits = [("out", 1, 5), ("buy", 1, 5), ("in", 1, 5)]
+    assert follow(seen, *steps) == [[], [], *([visits, []] if report is on_content_change else [[], visits])]
+
+
 def test_an_event_of_two_slots_is_one_of_the_events_of_a_batch():
     twice = correlate(x=level, y=level, yields=lambda x, y: (x, y), restrict=tumbling(10, tick=2))
     assert follow(twice, (level, 1, 1), (level, 2, 2)) == [[], [(2, 2), (2, 1), (1, 2), (1, 1)]]
