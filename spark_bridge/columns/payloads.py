@@ -18,7 +18,7 @@ from pyspark.sql import types as t
 
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import MISSING, RECORD, TUPLE, Leaf, Struct, from_arrow
-from cartesius.data.records import Record
+from cartesius.data.records import TAKEN, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,40 +112,53 @@ def _nullable(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def unreadable(table: pa.Table, schema: t.StructType) -> dict[int, str]:
-    """Return which rows have a value that Python has not, and why: days before the year 1 or after 9999."""
+    """Return which rows have a value that Python has not, and why: odd days, or keys that are no names of fields."""
     found: dict[int, str] = {}
     for place, field in enumerate(schema):
-        if _has_times(field.dataType):
-            is_beyond = _beyond(whole(table.column(place)), field.dataType)
-            found |= dict.fromkeys(np.flatnonzero(is_beyond).tolist(), f"{field.name} is beyond the years 1 to 9999")
+        for kinds, is_wrong, why in _OBJECTIONS:
+            if _has(field.dataType, kinds):
+                rows = np.flatnonzero(_wrong(whole(table.column(place)), field.dataType, is_wrong))
+                found |= dict.fromkeys(rows.tolist(), f"{field.name} {why}")
     return found
 
 
-def _has_times(kind: t.DataType) -> bool:
+def _has(kind: t.DataType, kinds: tuple[type[t.DataType], ...]) -> bool:
+    match kind:
+        case _ if isinstance(kind, kinds):
+            return True
+        case t.StructType():
+            return any(_has(field.dataType, kinds) for field in kind)
+        case t.ArrayType():
+            return _has(kind.elementType, kinds)
+        case t.MapType():
+            return _has(kind.keyType, kinds) or _has(kind.valueType, kinds)
+    return False
+
+
+def _wrong(array: pa.Array, kind: t.DataType, is_wrong: Callable[[pa.Array, t.DataType], Mask]) -> Mask:
+    """Return which values are wrong, or have such a one in them."""
     match kind:
         case t.StructType():
-            return any(_has_times(field.dataType) for field in kind)
+            parts = [_wrong(item, field.dataType, is_wrong) for item, field in zip(array.flatten(), kind, strict=True)]
+            either: Mask = np.logical_or.reduce([np.zeros(len(array), np.bool_), *parts])
+            return either
         case t.ArrayType():
-            return _has_times(kind.elementType)
+            return _any_in(array, _wrong(array.flatten(), kind.elementType, is_wrong))
         case t.MapType():
-            return _has_times(kind.keyType) or _has_times(kind.valueType)
-    return isinstance(kind, _TIMES)
+            entries = _entries(array)
+            inner = t.StructType([t.StructField("key", kind.keyType), t.StructField("value", kind.valueType)])
+            return is_wrong(array, kind) | _any_in(entries, _wrong(entries.flatten(), inner, is_wrong))
+    return is_wrong(array, kind)
+
+
+def _entries(array: pa.Array) -> pa.Array:
+    """Return maps as lists of their entries."""
+    return array.cast(pa.list_(pa.struct([("key", array.type.key_type), ("value", array.type.item_type)])))
 
 
 def _beyond(array: pa.Array, kind: t.DataType) -> Mask:
-    """Return which values have a time that Python has not."""
+    """Return which values are times that Python has not."""
     none = np.zeros(len(array), np.bool_)
-    match kind:
-        case t.StructType():
-            parts = [_beyond(item, field.dataType) for item, field in zip(array.flatten(), kind, strict=True)]
-            either: Mask = np.logical_or.reduce([none, *parts])
-            return either
-        case t.ArrayType():
-            return _any_in(array, _beyond(array.flatten(), kind.elementType))
-        case t.MapType():
-            entries = array.cast(pa.list_(pa.struct([("key", array.type.key_type), ("value", array.type.item_type)])))
-            inner = t.StructType([t.StructField("key", kind.keyType), t.StructField("value", kind.valueType)])
-            return _any_in(entries, _beyond(entries.flatten(), inner))
     if not isinstance(kind, _TIMES) or array.null_count == len(array):
         return none
     is_day = isinstance(kind, t.DateType)
@@ -157,6 +170,21 @@ def _beyond(array: pa.Array, kind: t.DataType) -> Mask:
     values = numbers.fill_null(0).to_numpy()
     found: Mask = (values < _FIRST * scale) | (values > _LAST * scale + more)
     return found
+
+
+def _taken(array: pa.Array, kind: t.DataType) -> Mask:
+    """Return which values are maps with a key that is no field of a record."""
+    if not isinstance(kind, t.MapType) or not isinstance(kind.keyType, t.StringType):
+        return np.zeros(len(array), np.bool_)
+    entries = _entries(array)
+    is_taken = pc.is_in(entries.flatten().field("key"), pa.array(TAKEN, array.type.key_type))
+    return _any_in(entries, is_taken.to_numpy(zero_copy_only=False))
+
+
+_OBJECTIONS: Final = (
+    (_TIMES, _beyond, "is beyond the years 1 to 9999"),
+    ((t.MapType,), _taken, "has a key that Python finds on any object, such as '__class__'"),
+)
 
 
 def _any_in(lists: pa.Array, inner: Mask) -> Mask:

@@ -12,13 +12,14 @@ from pyspark.sql import types as t
 
 from cartesius.analysis.lineage import hints_of
 from cartesius.analysis.partitioning import ANYHOW
+from cartesius.data.records import TAKEN, taken
 from cartesius.errors import InvalidArgument, near
 from cartesius.language.reactives import UNDECLARED
 from spark_bridge.columns.values import check_supported
 from spark_bridge.transport.arrivals import Input
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark.sql import DataFrame
 
@@ -76,7 +77,8 @@ def make_source(
     """Check one frame against the input that it is bound to.
 
     Raises:
-        InvalidArgument: A column is missing, there twice, or of the wrong type; or a table declares no key.
+        InvalidArgument: A column is missing, there twice, of the wrong type, or has a name that no field can have; or a
+            table declares no key.
     """
     columns = frame.schema
     for column in columns.names:
@@ -101,6 +103,9 @@ def make_source(
     carried = list(dict.fromkeys([*fields, *([] if key is None else [key]), *([] if deleted is None else [deleted])]))
     schema = t.StructType([columns[column] for column in carried])
     check_supported(schema, name, "correlate_frames")
+    if not TAKEN.isdisjoint(names := list(_names(t.StructType([columns[field] for field in fields])))):
+        message = f"correlate_frames: of {name!r}, {taken(names)}"
+        raise InvalidArgument(message)
     needed: dict[str, str] = {}
     for helper, what in ((sequence, "sequence"), (key, "key")):
         if helper is not None:
@@ -137,6 +142,19 @@ def table_key(name: str, reactive: Reactive) -> str | None:
         f' write Reactive({name!r}, table=True, key="column")'
     )
     raise InvalidArgument(message)
+
+
+def _names(kind: t.DataType) -> Iterator[str]:
+    """Iterate over the names of all fields of a type."""
+    match kind:
+        case t.StructType():
+            yield from kind.names
+            for field in kind:
+                yield from _names(field.dataType)
+        case t.ArrayType():
+            yield from _names(kind.elementType)
+        case t.MapType():
+            yield from _names(kind.valueType)
 
 
 def _check_there(columns: t.StructType, name: str, column: str, what: str) -> None:

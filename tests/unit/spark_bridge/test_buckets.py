@@ -188,6 +188,18 @@ def test_an_unreadable_row_is_a_dead_letter_told_once():
     assert {(one["reason"], one["payload"]) for one in found[0]} == {(reason, '{"day":"10183-09-21","id":"A"}')}
 
 
+@pytest.mark.parametrize("n", [3, 100])
+def test_a_map_with_a_key_that_no_record_has_is_a_dead_letter_of_its_own(n):
+    kind = t.StructType([t.StructField("tags", t.ArrayType(t.MapType(t.StringType(), t.LongType())))])
+    left = Reactive("left")
+    program = buckets_of(correlate(left=left, yields=lambda left: left), inputs=[Input("left", kind, ("tags",))])
+    rows = [Row(0, number, 0, {"tags": [[("__class__" if number == 1 else "", number)], None]}) for number in range(n)]
+    outcome = run(program, 0, None, [*rows, Row(0, n, 0, {"tags": None})])
+    reason = "its payload cannot be read: tags has a key that Python finds on any object, such as '__class__'"
+    assert dead(outcome) == [("dead", "left", reason)]
+    assert [end for *_, end in shown(outcome)] == [0, *range(2, n + 1)]
+
+
 def test_a_row_that_was_set_aside_is_not_used():
     outcome = run(buckets_of(moored), 0, None, [at_ship(-(2**63), 7, "A", reason="its event time is null")])
     assert dead(outcome) == [("dead", "ship", "its event time is null")]

@@ -110,6 +110,14 @@ def test_a_column_that_is_there_twice_is_refused():
         correlate_frames(moored, {"ship": twice, "berth": BERTHS}, event_time="at")
 
 
+@pytest.mark.parametrize("kind", [LONG, t.ArrayType(t.MapType(TEXT, t.StructType([t.StructField("__class__", LONG)])))])
+def test_a_name_of_pythons_own_is_refused_wherever_it_is(kind):
+    ships: Any = Frame(t.StructType([*SHIPS.schema, t.StructField("__class__" if kind == LONG else "x", kind)]))
+    names = correlate(ship=Reactive("ship"), yields=lambda ship: ship.name)
+    with pytest.raises(InvalidArgument, match=r"of 'ship', .* got '__class__', which Python finds on any object; rena"):
+        correlate_frames(names, {"ship": ships}, event_time="at")
+
+
 def test_partitions_of_different_types_are_refused():
     left, right = Reactive("left"), Reactive("right")
     both = correlate(
