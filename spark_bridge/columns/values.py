@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from enum import Enum
 from math import isfinite
 from numbers import Integral, Real
@@ -40,13 +40,12 @@ _PLAIN: Final[dict[type[t.DataType], pa.DataType]] = {
     t.DoubleType: pa.float64(),
     t.BooleanType: pa.bool_(),
     t.StringType: pa.string(),
-    t.CharType: pa.string(),
-    t.VarcharType: pa.string(),
     t.BinaryType: pa.binary(),
     t.DateType: pa.date32(),
     t.TimestampType: pa.timestamp("us", "UTC"),
     t.TimestampNTZType: pa.timestamp("us"),
 }
+_EXACT: Final = Context(prec=1_000)  # without zeros at the end, which need no place
 _LIMIT = 3  # of the places named in a message
 
 
@@ -102,7 +101,11 @@ def to_arrow(values: Sequence[Any], kind: t.DataType, path: str) -> pa.Array:
         InvalidArgument: One of them does not fit; it is never rounded, cut or wrapped around.
     """
     convert = encoder(kind, path)
-    return pa.array([convert(value) for value in values], arrow_type(kind))
+    try:
+        return pa.array([convert(value) for value in values], arrow_type(kind))
+    except (pa.ArrowInvalid, UnicodeError) as error:  # a half of a character, a map's key that is null
+        message = f"result: expected {path} to be of type {kind.simpleString()} but {error}; yield it otherwise"
+        raise InvalidArgument(message) from error
 
 
 def encoder(kind: t.DataType, path: str) -> Convert:
@@ -131,7 +134,7 @@ def encoder(kind: t.DataType, path: str) -> Convert:
 
 def _encoder(kind: t.DataType, path: str) -> Convert:
     match kind:
-        case t.StringType() | t.CharType() | t.VarcharType():
+        case t.StringType():
             return _text
         case t.BooleanType():
             return lambda value: _of(bool, value)
@@ -145,7 +148,7 @@ def _encoder(kind: t.DataType, path: str) -> Convert:
         case t.TimestampType():
             return _instant
         case t.TimestampNTZType():
-            return lambda value: _of(datetime, value).replace(tzinfo=None)
+            return _local
         case t.DateType():
             return _day
         case t.BinaryType():
@@ -194,7 +197,7 @@ def _double(value: Any) -> float:
 
 
 def _decimal(value: Any, kind: t.DecimalType) -> Decimal:
-    number = Decimal(_of(Decimal, value) if not isinstance(value, int) else _whole(value, 128))
+    number = _EXACT.normalize(_of(Decimal, value) if not isinstance(value, int) else Decimal(_whole(value, 128)))
     _, digits, exponent = number.as_tuple()
     if not isinstance(exponent, int) or -exponent > kind.scale or len(digits) + exponent > kind.precision - kind.scale:
         raise TypeError
@@ -206,6 +209,13 @@ def _instant(value: Any) -> datetime:
     if moment.tzinfo is None:
         raise TypeError
     return moment.astimezone(UTC)
+
+
+def _local(value: Any) -> datetime:
+    moment: datetime = _of(datetime, value)
+    if moment.tzinfo is not None:
+        raise TypeError
+    return moment
 
 
 def _day(value: Any) -> date:

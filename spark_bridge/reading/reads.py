@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _GROUPS: Final = (
     ("a number", (t.NumericType, t.BooleanType)),
-    ("a text", (t.StringType, t.CharType, t.VarcharType)),
+    ("a text", (t.StringType,)),
     ("bytes", (t.BinaryType,)),
     ("a date", (t.DateType,)),
     ("a time", (t.TimestampType,)),

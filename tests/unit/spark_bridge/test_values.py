@@ -122,11 +122,13 @@ def test_a_struct_is_made_of_an_object_a_tuple_or_a_mapping(value):
         (t.ByteType(), 128),
         (t.DoubleType(), "1"),
         (t.DoubleType(), True),
+        (t.StringType(), "\ud800"),
         (t.BooleanType(), 1),
         (t.DecimalType(5, 2), Decimal("1.005")),
         (t.DecimalType(5, 2), Decimal("1000")),
         (t.DecimalType(5, 2), 1.5),
         (t.TimestampType(), datetime(2024, 1, 1)),
+        (t.TimestampNTZType(), datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=2)))),
         (t.DateType(), "2024-01-01"),
         (t.DateType(), datetime(2024, 1, 1, 12)),
         (t.BinaryType(), "x"),
@@ -136,11 +138,17 @@ def test_a_struct_is_made_of_an_object_a_tuple_or_a_mapping(value):
         (t.StructType([t.StructField("name", t.StringType())]), {"nome": "EVA"}),
         (t.StructType([t.StructField("name", t.StringType())]), ("EVA", 2)),
         (t.MapType(t.StringType(), t.LongType()), 5),
+        (t.MapType(t.StringType(), t.LongType()), {None: 5}),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(kind, value):
     with pytest.raises(InvalidArgument, match=r"expected ship\.draught to be of type"):
         to_arrow([value], kind, "ship.draught")
+
+
+@pytest.mark.parametrize("text", ["1.5000", "0E+20", "0E-20", "1.5E+2", "-999.990"])
+def test_zeros_at_the_end_of_a_decimal_take_no_room(text):
+    assert to_arrow([Decimal(text)], t.DecimalType(5, 2), "x").to_pylist() == [Decimal(text)]
 
 
 def test_nothing_is_rounded_inside_a_list():
@@ -149,8 +157,16 @@ def test_nothing_is_rounded_inside_a_list():
 
 
 def test_types_that_cannot_be_carried_are_named():
-    kind = t.StructType([t.StructField("ok", t.DateType()), t.StructField("d", t.ArrayType(t.DayTimeIntervalType()))])
-    with pytest.raises(InvalidArgument, match=r"exactly but got ship\.d\[\]: interval day to second; cast"):
+    kind = t.StructType(
+        [
+            t.StructField("ok", t.DateType()),
+            t.StructField("d", t.ArrayType(t.DayTimeIntervalType())),
+            t.StructField("c", t.CharType(3)),
+        ]
+    )
+    with pytest.raises(
+        InvalidArgument, match=r"exactly but got ship\.d\[\]: interval day to second; ship\.c: char\(3\); cast"
+    ):
         check_supported(kind, "ship", "correlate_frames")
 
 
