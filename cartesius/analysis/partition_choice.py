@@ -60,7 +60,8 @@ def chosen_partition(
     Raises:
         InvalidArgument: No split is sound; the message says what is wrong with the best.
     """
-    columns = _in_order(mentioned(outputs), columns)
+    known = mentioned(outputs)
+    columns = _in_order(known, columns)
     found: dict[str, str] = {}
     reason = ""
     fix = "key it by a column, give partition_by="
@@ -79,6 +80,9 @@ def chosen_partition(
             found = more
     if not found:
         found = _anyhow(outputs, columns, in_order=in_order)
+    if not found and not any(columns.values()) and any(known.values()):
+        shown = ", ".join(f"{name}.{column}" for name, own in known.items() for column in own)
+        reason, fix = f"it is keyed, or equated, by columns of types that rows are not spread by: {shown}", "cast them"
     if not found:
         raise NoPartition(reason or "nothing in it is keyed, or equated, by a column of a source", fix)
     return found

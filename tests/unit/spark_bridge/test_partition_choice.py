@@ -142,6 +142,12 @@ def test_where_nothing_is_keyed_the_caller_has_to_say_one_bucket():
         chosen_partition((combine_latest(left, right),), {name: COLUMNS[name] for name in ("left", "right")})
 
 
+def test_columns_of_types_that_rows_are_not_spread_by_are_named():
+    by_k = per_key(most_recently("left", "right"))
+    with pytest.raises(InvalidArgument, match=r"types that rows are not spread by: left\.k, right\.k; cast them"):
+        chosen_partition((by_k,), {"left": {}, "right": {}})
+
+
 OF_ALL_ROWS = {
     "the order of arrival": scan(left, lambda total, x: total + x.n, initial=0),
     "what came before": distinct_until_changed(left),
