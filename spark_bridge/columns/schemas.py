@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from cartesius.language.reactives import Reactive
 
 RESERVED: Final = ("output", "change", "key", "start", "end")
-"""The bridge's own columns of a result."""
+"""The bridge's own columns of a result; Spark does not tell them from the same in capitals."""
 
 PLAIN: Final[dict[Any, t.DataType]] = {
     str: t.StringType(),
@@ -123,7 +123,7 @@ def result_schema(
             )
             raise InvalidArgument(message) from None
     check_supported(value, name, "correlate_frames")
-    clashes = [field for field in value.names if field in RESERVED and field != key_field]
+    clashes = [field for field in value.names if field.lower() in RESERVED and field != key_field]
     if clashes:
         message = (
             f"correlate_frames: expected results of {name!r} whose fields differ from the bridge's own columns"

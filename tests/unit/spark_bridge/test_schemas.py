@@ -252,7 +252,7 @@ def test_a_field_that_no_frame_has_is_named():
         derived(of(lambda ship, berth: (ship.draft,)))
 
 
-@pytest.mark.parametrize("name", ["output", "change", "start", "end", "key"])
+@pytest.mark.parametrize("name", ["output", "change", "start", "end", "key", "Start"])
 def test_a_field_with_the_name_of_a_column_of_the_bridge_is_refused(name):
     with pytest.raises(InvalidArgument, match=f"one is called '{name}'; yield it under another name"):
         derived(correlate(ship=ship, yields=lambda ship: ship, name="x"), t.StructType().add(name, "long"))
