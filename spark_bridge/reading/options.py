@@ -216,8 +216,8 @@ def given_schemas(schema: Any, outputs: list[str]) -> dict[str, t.StructType]:
     return {name: kind if isinstance(kind, t.StructType) else _from_ddl(kind) for name, kind in schema.items()}
 
 
-def _from_ddl(text: str) -> t.StructType:
-    kind = t.DataType.fromDDL(text)
+def _from_ddl(text: Any) -> t.StructType:
+    kind = t.DataType.fromDDL(text) if isinstance(text, str) else None
     if not isinstance(kind, t.StructType):
         message = f'correlate_frames: expected the fields of the value but got schema={text!r}; write "field type, …"'
         raise InvalidArgument(message)

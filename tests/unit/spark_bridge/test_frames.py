@@ -78,6 +78,8 @@ WRONG = [
     ({"deleted": "lost"}, "deleted='lost' to be a column of a frame but no frame has it"),
     ({"plausible": 5}, "expected two aware datetimes .*plausible=5"),
     ({"plausible": (datetime(2020, 1, 1), None)}, "expected two aware datetimes"),
+    ({"schema": t.LongType()}, r"expected the fields of the value but got schema=LongType\(\); write"),
+    ({"schema": {"moored": 5}}, "expected the fields of the value but got schema=5; write"),
     ({"schema": {"mored": "x long"}}, "expected schema= for moored but got it for 'mored'"),
     (
         {"frames": {"ship": SHIPS, "berth": frame(at=TIME, id=TEXT, ship=LONG, depth=DOUBLE, v=t.VariantType())}},
