@@ -27,6 +27,8 @@ _KINDS: Final = {
     "email": ("email", "sender", "server", "user", "password_from", "plain"),
     "file": ("file",),
 }
+_WORD: Final = r"[^\s@<>,;:\"()\[\]\\]+"
+_MAILBOX: Final = re.compile(rf"{_WORD}@({_WORD}|\[{_WORD}\])")
 
 
 class InvalidSubscriptions(CartesiusError, ValueError):
@@ -77,6 +79,8 @@ class FileTables:
     def _email(self, where: str, given: dict[str, Any]) -> Email:
         sender, to = self._mailbox(where, given, "sender"), self._mailbox(where, given, "email")
         user = self.text(where, given, "user") if "user" in given else None
+        if user is not None and not user.isascii():  # which smtplib sends
+            self.refuse(where, "user to be of ASCII", user, "write the name that the server has in ASCII")
         password = self.variable(where, given, "password_from") if "password_from" in given else None
         if (user is None) != (password is None):
             self.refuse(where, "user and password_from together", sorted(given), "give both, or neither")
@@ -94,7 +98,7 @@ class FileTables:
 
     def _mailbox(self, where: str, given: dict[str, Any], name: str) -> str:
         found = self.text(where, given, name)
-        if not re.fullmatch(r"[^\s@<>,;:\"]+@[^\s@<>,;:\"]+", found) or not found.isascii():
+        if not _MAILBOX.fullmatch(found) or not found.isascii():
             self.refuse(where, f"{name} to be an address", found, 'write it as "duty@port.example"')
         return found
 

@@ -104,6 +104,7 @@ def address_of(url: str, *, with_query: bool) -> Address:
     try:
         parts = urlsplit(url)
         port = parts.port
+        (parts.hostname or "").encode("idna")  # as sockets do, whose errors there are none of the network's
     except ValueError:
         problem = "expected an address such as https://office.example/alerts but it is none"
         raise ValueError(problem) from None
@@ -131,7 +132,11 @@ def server_of(text: str) -> tuple[str, int]:
         ValueError: It has no host or no port.
     """
     host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+    try:
+        is_host = bool(host.strip("[]").encode("idna"))
+    except UnicodeError:
+        is_host = False
+    if not is_host or not port.isdecimal() or not 0 < int(port) < 2**16:
         problem = f'expected a host and a port but got {text[:80]!r}; write it as "mail.port.example:587"'
         raise ValueError(problem)
     return host.strip("[]"), int(port)
