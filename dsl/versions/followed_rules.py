@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import final
 
-from cartesius.errors import CartesiusError
+from cartesius.errors import CartesiusError, InvalidArgument
 from dsl.rule_packs import RulePack
 
 
@@ -38,6 +38,7 @@ class FollowedRules:
 
     Raises:
         InvalidRule: It holds no rules, and there are none before.
+        InvalidArgument: It is no text in UTF-8, likewise.
         OSError: It cannot be read, and there are none before.
     """
 
@@ -66,7 +67,7 @@ class FollowedRules:
         self._content = content
         try:
             pack = self._read(content)
-        except (CartesiusError, UnicodeError) as error:
+        except CartesiusError as error:
             self.refused = str(error)
             return None
         self.refused = ""
@@ -80,4 +81,9 @@ class FollowedRules:
         self.pack, self.refused = self._followed, why
 
     def _read(self, content: bytes) -> RulePack:
-        return RulePack.from_text(content.decode("utf-8"), str(self.path))
+        try:
+            text = content.decode("utf-8")
+        except UnicodeError:
+            message = f"{self.path}: is no text in UTF-8; save it as plain text, with the encoding UTF-8"
+            raise InvalidArgument(message) from None
+        return RulePack.from_text(text, str(self.path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack, nullcontext
 from datetime import time
+from math import isfinite
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from examples.port.inputs import Day
+
+
+def _finite(_context: click.Context, _option: click.Parameter, value: float) -> float:
+    if not isfinite(value):
+        message = f"{value} is not finite."
+        raise click.BadParameter(message)
+    return value
 
 
 @click.command(context_settings={"show_default": True, "max_content_width": 110})
@@ -54,7 +62,13 @@ if TYPE_CHECKING:
     metavar="TOPIC",
     help='With --feed kafka: whose records change the rules, {"who": …, "text": all of them}. Of one partition.',
 )
-@click.option("--speed", type=click.FloatRange(0, min_open=True), default=60.0, help="How many times real time.")
+@click.option(
+    "--speed",
+    type=click.FloatRange(0, min_open=True),
+    callback=_finite,
+    default=60.0,
+    help="How many times real time.",
+)
 @click.option(
     "--start",
     type=click.DateTime(["%H:%M", "%H:%M:%S"]),

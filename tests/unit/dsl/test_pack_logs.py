@@ -227,7 +227,9 @@ def test_a_file_that_is_wrong_leaves_the_rules_as_they_were(tmp_path):
     assert "knots" in rules.refused
     file.write_bytes(b"\xff")
     assert rules.changed() is None
-    assert "utf-8" in rules.refused
+    assert "port.rules: is no text in UTF-8" in rules.refused
+    with pytest.raises(InvalidArgument, match=r"port\.rules: is no text in UTF-8; save it"):
+        FollowedRules(file)
     file.unlink()
     assert rules.changed() is None
     assert "No such file" in rules.refused

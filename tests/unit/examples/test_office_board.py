@@ -242,6 +242,7 @@ def test_the_command_says_what_it_cannot_use(tmp_path):
     assert refused.exit_code == 2
     assert "board: store: expected a database" in refused.output
     assert CliRunner().invoke(main, ["board", "--feed", "kafka"]).exit_code == 2
+    assert [CliRunner().invoke(main, ["board", "--speed", speed]).exit_code for speed in ("nan", "inf")] == [2, 2]
     (tmp_path / "wrong.rules").write_text("pack: port\nmust\n")
     command = [
         "board",
