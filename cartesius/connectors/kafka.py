@@ -46,7 +46,8 @@ class KafkaSource:
     A value is a JSON object. A record without one deletes the row of its key, of a table, at
     the record's own timestamp. Records of one partition come
     in its order, and partitions as they come: what `lateness` has to allow for. Without a position it begins with the
-    first record, or the next.
+    first record, or the next. A partition that is added while it runs is read when it is started anew, with all that
+    it has.
 
     Args:
         servers: The bootstrap servers.
@@ -128,10 +129,10 @@ class KafkaSource:
         if found.error is not None:
             message = f"KafkaSource: expected a topic {self.topic!r} but there is none: {found.error.str()}"
             raise InvalidArgument(message)
+        begins_late = self.start == "latest" and not self._offsets  # else it is new, and nobody has read any of it
         for partition in found.partitions:
             low, high = consumer.get_watermark_offsets(TopicPartition(self.topic, partition), timeout=_PATIENCE)
-            first = high if self.start == "latest" else low
-            offset = self._offsets.setdefault(partition, first)
+            offset = self._offsets.setdefault(partition, high if begins_late else low)
             if not low <= offset <= high:
                 message = (
                     f"KafkaSource: expected partition {partition} of {self.topic!r} to have the offset {offset}, where"

@@ -133,6 +133,28 @@ def test_records_have_their_own_times_and_those_without_a_value_delete(servers):
     assert latest.position == {0: 5, 1: 0}
 
 
+def test_of_a_partition_that_is_new_since_all_records_are_read(servers):
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewPartitions
+
+    name = topic(servers, "growing")
+    before, later = (kafka.KafkaSource(servers, name, start="latest", follow=False) for _ in range(2))
+
+    async def values(source):
+        return [item.value["id"] async for item in source]
+
+    send(servers, name, [{"id": 1}])
+    assert asyncio.run(values(before)) == []
+    admin = AdminClient({"bootstrap.servers": servers})
+    admin.create_partitions([NewPartitions(name, 3)])[name].result(30)
+    while len(admin.list_topics(name).topics[name].partitions) < 3:
+        pass
+    send(servers, name, [{"id": 2}, {"id": 3}], partition=2)
+    later.seek(before.position)
+    assert asyncio.run(values(later)) == [2, 3]
+    assert later.position == {0: 1, 1: 0, 2: 2}
+
+
 def test_what_a_topic_has_no_more_is_said(servers):
     name = topic(servers, "short")
     source = kafka.KafkaSource(servers, name, follow=False)
