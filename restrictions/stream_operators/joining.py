@@ -116,7 +116,7 @@ def interval_join(
     """
     _check_bounds("interval_join", lower, upper)
     missing = {"inner": (), "left": ("right",), "right": ("left",), "full": ("left", "right")}
-    if how not in missing:
+    if how not in tuple(missing):
         message = f"interval_join: expected how to be one of {', '.join(map(repr, missing))} but got how={how!r}"
         raise InvalidArgument(message)
     band: Composition | Restriction = apart("left", "right", lower, upper)

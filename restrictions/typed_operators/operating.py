@@ -13,6 +13,7 @@ from cartesius.expressions.expressions import Part
 from restrictions.basics.keys import key_by
 from restrictions.basics.selection import fifo
 from restrictions.basics.separation import momentarily
+from restrictions.stream_operators.combining import check_stream
 from restrictions.table_operators.groups import Monoid
 from restrictions.typed_operators.template_base import template, template_of_key
 
@@ -46,12 +47,13 @@ def operate(stream: Reactive, operator: Restriction, *, name: str | None = None)
         name: The name of the output.
 
     Raises:
-        InvalidArgument: No operator, or a table.
+        InvalidArgument: No stream, or no operator.
         OrderMismatch: The operator relies on an order that the stream does not declare.
 
     Source:
         SOURCES E2.
     """
+    check_stream(stream, "operate", "stream")
     if not isinstance(operator, template):
         message = (
             f"operate: expected an operator made from a template but got {operator!r} (type={type(operator).__name__})"

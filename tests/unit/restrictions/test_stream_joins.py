@@ -202,6 +202,11 @@ def test_stream_table_join_looks_the_row_up_as_it_is_now(trace, how, on):
         assert engine.stats.retained == len(rows)
 
 
+@pytest.mark.parametrize("how", ["outer", None, ["left"], {"left"}])
+def test_interval_join_refuses_a_side_that_is_none(xs, ys, how):
+    fails("interval_join", lambda: streams.interval_join(xs, ys, 0, 1, how=how))
+
+
 def test_stream_table_join_refuses_what_it_cannot_join():
     xs, table = Reactive("xs"), Reactive("table", table=True)
     fails("stream_table_join", lambda: streams.stream_table_join(xs, xs, on="k"))

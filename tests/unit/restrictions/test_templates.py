@@ -267,6 +267,9 @@ class not_a_monoid(unordered_per_key):
     monoid = max
 
 
+no_stream: Any = "free"
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -275,7 +278,8 @@ class not_a_monoid(unordered_per_key):
         (lambda: no_monoid("x", every=1), "no_monoid: expected a Monoid, or a Group, but got monoid=None"),
         (lambda: not_a_monoid("x", every=1), "not_a_monoid: expected a Monoid, or a Group, but got monoid="),
         (lambda: operate(free, momentarily("x")), "expected an operator made from a template but got momentarily"),
-        (lambda: operate(Reactive("t", table=True), doubled("x")), "expected streams but 'x' is bound to a table"),
+        (lambda: operate(Reactive("t", table=True), doubled("x")), "operate: expected a stream but 't' is a table"),
+        (lambda: operate(no_stream, doubled("x")), "operate: expected a Reactive but got stream='free' (type=str)"),
         (lambda: outputs(operate(free, numbers("x")), [A]), "expected Keyed(key, value) but got 3 (type=int)"),
     ],
 )  # fmt: skip
