@@ -11,6 +11,7 @@ Source: Tommasini et al., RSP4J, ESWC 2021 (tasks with and without an output str
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from cartesius.core.pulling import Prefixes
@@ -21,7 +22,7 @@ from cartesius.programs.programs import Program
 from cartesius.programs.table_reading import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from cartesius.core.engine_core import EngineCore
     from cartesius.data.events import Time
@@ -126,6 +127,9 @@ def _failures(subscription: Subscription, events: list[Event]) -> list[Exception
 
 def checked_outputs(outputs: Iterable[Any], pulled: Iterable[Any]) -> tuple[tuple[Reactive, ...], tuple[Reactive, ...]]:
     """Return the outputs of an engine, each once, and those that are only pulled."""
+    if not isinstance(pulled, Iterable):
+        message = f"Engine: expected tables in a list but got pulled={pulled!r} (type={type(pulled).__name__})"
+        raise InvalidArgument(message)
     pushed = tuple(dict.fromkeys(check_reactive(output, "Engine", "output") for output in outputs))
     views = tuple(dict.fromkeys(_checked_view(view, "Engine") for view in pulled))
     if not pushed and not views:

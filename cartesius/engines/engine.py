@@ -13,7 +13,7 @@ Source: SEMANTICS 1.1, 1.11, 1.12 and 3.1.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
@@ -39,7 +39,7 @@ from cartesius.results.recorded_calls import Call
 from cartesius.storage.memories import checked_row_key
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable
     from datetime import datetime, timedelta
     from typing import TypedDict, Unpack
 
@@ -331,6 +331,9 @@ class Engine(EngineCore[Result]):
             sources: More async iterables, by input; besides those of `Reactive.of`.
         """
         given = {input_: input_.items for input_ in self.inputs.values() if isinstance(input_.items, AsyncIterable)}
+        if not isinstance(sources, Mapping | None):
+            message = f"events: expected async iterables by input, {{input: iterable}}, but got sources={sources!r}"
+            raise InvalidArgument(message)
         for input_ in sources or ():
             check_input(self._program.names, input_, "events")
         self._direct = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cartesius.data.value_texts import shown
@@ -9,8 +10,6 @@ from cartesius.engines.engine import Engine
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from cartesius.data.events import Event
     from cartesius.language.reactives import Reactive
 
@@ -34,6 +33,9 @@ def run(
         close: Whether to end the inputs, and to move the clock past everything, after it.
         **options: As for `Engine`.
     """
+    if not isinstance(trace, Iterable):
+        message = f"run: expected a trace, a list of what to push, but got trace={shown(trace)}"
+        raise InvalidArgument(message)
     engine = Engine(output, **options)
     events = engine.pull()
     for number, step in enumerate(trace):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.data.events import LATEST
 from cartesius.errors import InvalidArgument
+from cartesius.language.reactives import check_reactive
 from cartesius.programs.programs import keeps_rows
 from cartesius.results.outputs import is_unchanged
 from cartesius.storage.version_memories import NEWEST, VersionMemory
@@ -31,12 +32,12 @@ class Table:
 
     def __init__(self, program: Program, table: Reactive, call: str) -> None:
         self.call = call
-        self.table = table
+        self.table = check_reactive(table, call, "table")
         self.join: Join | None = program.join_of.get(table)
         self.kept = program.kept.get(table)
         self.slot: Slot | None = None
         self.versions: Versions | None = None if self.join is None else self.join.batch.versions
-        if self.join is None and getattr(table, "table", False) and table in program.bound:
+        if self.join is None and table.table and table in program.bound:
             found = [(join, join.slots[index]) for join, index in program.bound[table]]
             found.sort(key=lambda one: len(one[0].bindings.needed[one[1].index]))  # who sets rows aside, last
             faithful = [one for one in found if keeps_rows(*one)]

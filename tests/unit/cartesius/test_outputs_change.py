@@ -659,6 +659,7 @@ def test_what_does_not_fit_is_refused():
     pairs, deep = zip_(left, right), filter_table(depth, lambda metres: metres > 10)
     engine = Engine(pairs, pulled=[deep])
     wrong: Any = "pairs"
+    alone: Any = deep
     before = engine.snapshot()
     assert refused(lambda: engine.add(pairs)) == (
         "add: expected an output that is not pushed already but got Reactive('zip_(left, right)'); leave it out"
@@ -671,6 +672,9 @@ def test_what_does_not_fit_is_refused():
         " to ask for; push it, or put as_table between"
     )
     assert refused(lambda: Engine(pairs, pulled=[pairs])).startswith("Engine: expected a table to be pulled")
+    assert refused(lambda: Engine(pairs, pulled=alone)) == (
+        "Engine: expected tables in a list but got pulled=Reactive('filter_table(depth)') (type=Reactive)"
+    )
     assert refused(lambda: Engine(deep, pulled=[deep])).startswith("Engine: expected outputs that are pushed or pulled")
     assert refused(Engine).startswith("Engine: expected one or more reactives")
     assert refused(lambda: engine.remove(left)) == (

@@ -74,6 +74,12 @@ def test_run_with_an_empty_trace_gives_what_is_there():
     assert values(run(zip_(Reactive.of("ab"), Reactive.of([1, 2, 3])))) == [("a", 1), ("b", 2)]
 
 
+@pytest.mark.parametrize("wrong", [None, 7, Reactive("s")], ids=repr)
+def test_run_refuses_what_is_no_trace(wrong):
+    with pytest.raises(InvalidArgument, match=r"^run: expected a trace"):
+        run(one_way(Reactive("s")), wrong)
+
+
 def test_a_prefix_does_not_end_its_input():
     left, right = Reactive.of([1, 2]), Reactive.of([])
     engine = Engine(zip_(left, right))
@@ -455,6 +461,12 @@ def test_it_ends_with_its_sources_though_other_inputs_go_on():
         return got + values(engine.push(right, "s"))
 
     assert play_out(main) == [(1, "r"), (2, "r"), (2, "s"), (1, "s")]
+
+
+@pytest.mark.parametrize("wrong", [Reactive("s"), 7, "s", [Reactive("s")]], ids=repr)
+def test_sources_that_are_not_by_input_are_refused(wrong):
+    with pytest.raises(InvalidArgument, match=r"^events: expected async iterables by input"):
+        Engine(one_way(Reactive("s"))).events(wrong)
 
 
 def test_each_source_that_ends_ends_its_input():

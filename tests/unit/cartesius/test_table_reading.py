@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import threading
 
 import pytest
@@ -225,13 +226,21 @@ def calls(engine):
     yield lambda table, **options: engine.lookup(table, 1, **options)
 
 
-@pytest.mark.parametrize("wrong", [r, s, "t", 5, None, Reactive("t", table=True), reduce(t, count)], ids=repr)
+@pytest.mark.parametrize("wrong", [r, s, Reactive("t", table=True), reduce(t, count)], ids=repr)
 def test_what_is_no_table_of_the_engine_is_refused(wrong):
     engine = Engine(map_table(t, itself), correlate(r=r, yields=lambda r: r))
     for name, call in zip(("query", "lookup", "versions"), [*calls(engine), engine.versions], strict=True):
         with pytest.raises(InvalidArgument) as error:
             call(wrong)
         assert str(error.value).startswith(f"{name}: expected a table of this engine but got {wrong!r}")
+
+
+@pytest.mark.parametrize("wrong", ["t", 5, None, ["t"], {}, {1}], ids=repr)
+def test_what_is_no_reactive_is_refused(wrong):
+    engine = Engine(map_table(t, itself))
+    for name, call in zip(("query", "lookup", "versions"), [*calls(engine), engine.versions], strict=True):
+        with pytest.raises(InvalidArgument, match=re.escape(f"{name}: expected a Reactive but got table={wrong!r}")):
+            call(wrong)
 
 
 def test_a_table_of_newest_rows_has_no_others():
