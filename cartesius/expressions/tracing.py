@@ -196,6 +196,15 @@ def of_every(items: Symbol, condition: Callable[..., Any], width: int) -> Any:
     return Symbol(Every(node_of(items), elements, node_of(condition(*map(Symbol, elements)))))
 
 
+def is_called_by_place(function: Callable[..., Any]) -> bool:
+    """Whether ``function`` has parameters that cannot be given by name, as those of many builtins."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(parameter.kind is inspect.Parameter.POSITIONAL_ONLY for parameter in parameters)
+
+
 def parameters_of(function: Callable[..., Any]) -> list[str] | None:
     """Return the parameter names of ``function``, or None if it has none that can be told."""
     try:

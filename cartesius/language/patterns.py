@@ -32,7 +32,7 @@ from cartesius.expressions.expressions import (
     show,
 )
 from cartesius.expressions.nulls import all_hold
-from cartesius.expressions.tracing import parameters_of, symbol_for, trace
+from cartesius.expressions.tracing import is_called_by_place, parameters_of, symbol_for, trace
 from cartesius.language.absent_slots import AbsentSlots
 from cartesius.language.fingerprints import describe, describe_clauses
 from cartesius.language.lenience import lenient
@@ -145,6 +145,12 @@ class Pattern:
         raise InvalidArgument(message)
 
     def _parameters(self, body: Callable[..., Any], call: str) -> list[tuple[str, Expression]]:
+        if is_called_by_place(body):
+            message = (
+                f"correlate: expected {call} to have parameters that are named as slots but {body!r} takes them"
+                " by place alone; write lambda x: …"
+            )
+            raise InvalidArgument(message)
         names = parameters_of(body)
         if names is None:
             names = list(self.variables)
