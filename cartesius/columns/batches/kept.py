@@ -23,7 +23,7 @@ Parts: TypeAlias = "tuple[Rows, ...]"
 
 
 def latest(before: Parts, coming: Rows) -> Parts:
-    """Return the latest changes of each key in few parts, of which the later ones hold, each longer than the next."""
+    """Return the changes that matter in few parts, of which the later ones hold, each longer than the next."""
     parts = (*before, _of_each(coming))
     while len(parts) > 1 and len(parts[-2]) < LONGER * len(parts[-1]):
         parts = (*parts[:-2], _of_each(joined(parts[-2:])))
@@ -31,11 +31,24 @@ def latest(before: Parts, coming: Rows) -> Parts:
 
 
 def _of_each(rows: Rows) -> Rows:
-    """Return the last row of each key."""
+    """Return, of each key, the last row, and what its place among the others follows from, as in a dict.
+
+    That is its last deletion, and the first row after that.
+    """
     assert rows.key is not None  # Invariant: rows of a table have keys
     (codes,), count = encoded([[rows.key]], skips_null=False)
-    last = last_of_each(codes, count)
-    return rows.take(np.sort(last[last != MISSING]))
+    stays = np.zeros(len(codes) + 1, np.bool_)  # and one more place, for what is `MISSING`
+    stays[last_of_each(codes, count)] = True
+    since = np.arange(len(codes))
+    if rows.deletes is not None:
+        gone = np.full(count, MISSING)
+        gone[codes[rows.deletes]] = np.flatnonzero(rows.deletes)
+        stays[gone] = True
+        since = since[since > gone[codes]]
+    first = np.full(count, MISSING)
+    first[codes[since[::-1]]] = since[::-1]
+    stays[first] = True
+    return rows.take(np.flatnonzero(stays[:-1]))
 
 
 def keep(kept: KeptRows, parts: Parts) -> None:

@@ -227,6 +227,7 @@ class ToTotals:
         )
         if not len(there):
             return None
+        there = there[np.argsort(last[there])]  # in the order in which the groups were made
         present = None if present is None else present[there]
         return Held(keys.take(last[there]), taken(total, there), present, number[there])
 
