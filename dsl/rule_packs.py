@@ -490,7 +490,8 @@ class RulePack:
         """Return what is wrong with the rules, as far as it is proved; the findings print well.
 
         A requirement or block that can never matter, requirements that cannot both hold, or of which one implies the
-        other, duplicate names, unused sources, no requirement at all. The proofs are about situations of which all is known.
+        other, duplicate names, unused sources, no requirement at all. The proofs are about situations of which all is
+        known.
 
         >>> from dsl import Source, require, when
         >>> from dsl.units import metres
