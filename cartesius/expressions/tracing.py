@@ -213,6 +213,11 @@ def parameters_of(function: Callable[..., Any]) -> list[str] | None:
         return None
 
 
+def has_default(function: Callable[..., Any], parameter: str) -> bool:
+    """Whether a parameter that `parameters_of` has told has a default."""
+    return inspect.signature(function).parameters[parameter].default is not inspect.Parameter.empty
+
+
 def symbol_for(parameter: str, slots: Iterable[str]) -> Expression | None:
     """Return what an implicit or explicit variable of a body stands for, or None if it names nothing."""
     slots = set(slots)

@@ -32,7 +32,7 @@ from cartesius.expressions.expressions import (
     show,
 )
 from cartesius.expressions.nulls import all_hold
-from cartesius.expressions.tracing import is_called_by_place, parameters_of, symbol_for, trace
+from cartesius.expressions.tracing import has_default, is_called_by_place, parameters_of, symbol_for, trace
 from cartesius.language.absent_slots import AbsentSlots
 from cartesius.language.fingerprints import describe, describe_clauses
 from cartesius.language.lenience import lenient
@@ -164,7 +164,9 @@ class Pattern:
                 )
                 raise InvalidArgument(message)
             if node is None:
-                raise InvalidArgument(self.unknown_slot(name, f"correlate: the parameter of {call}", self.variables))
+                message = self.unknown_slot(name, f"correlate: the parameter of {call}", self.variables)
+                hint = "; no default is used: bind it by a closure" if has_default(body, name) else ""
+                raise InvalidArgument(message + hint)
             parameters.append((name, node))
         return parameters
 

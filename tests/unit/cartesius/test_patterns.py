@@ -335,6 +335,7 @@ def test_a_direct_body_or_a_given_name_names_the_output(left):
         (lambda r: correlate(yields=lambda: 1), "variable"),
         (lambda r: correlate(x=WRONG, yields=lambda x: x), "x"),
         (lambda r: correlate(x=r, yields=lambda z: z), "z"),
+        (lambda r: correlate(x=r, yields=lambda x, k=1: (x, k)), "got 'k'.*; no default is used: bind it by a closure"),
         (lambda r: correlate(x=r, where=lambda y: y, yields=lambda x: x), "y"),
         (lambda r: correlate(x=r, yields=lambda x, time_y: x), "time_y"),
         (lambda r: correlate(x=r, yields=abs), "yields to have parameters that are named as slots but <built-in"),
