@@ -55,6 +55,11 @@ class Entry:
         return (self._identity, self.row_key) if type(self._identity) is str else self._identity
 
     @property
+    def event_identity(self) -> Any:
+        """What tells the event that it is from others: versions of a row are one row."""
+        return self.identity
+
+    @property
     def uses(self) -> float:
         """How often it may still be used; unlimited, unless a restriction says otherwise."""
         return UNLIMITED if self.more is None else self.more.get("uses", UNLIMITED)

@@ -290,4 +290,4 @@ def _of_entry(entry: Entry, slot: Slot) -> tuple[Any, Told]:
     if entry.row_key is not ABSENT:
         value = Delete(entry.row_key) if entry.deletes else Update(entry.row_key, value)
     told = Told.of(slot.source, value, entry.start, entry.end)
-    return (origin(entry.identity), *told.what), told
+    return (origin(entry.event_identity), *told.what), told

@@ -68,6 +68,11 @@ class Version(Entry):
         found = super().identity
         return (*found, self.end) if type(self._identity) is str else found
 
+    @property
+    def event_identity(self) -> Any:
+        """What tells the event that it is from others: of a row, its table and its key."""
+        return super().identity
+
     def piece(self, validity: Validity) -> Version:
         """Return a part of it, by time: what a newer version displaces."""
         piece = Version(self, validity)

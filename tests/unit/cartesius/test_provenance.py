@@ -22,6 +22,7 @@ from restrictions import (
     only,
     retracting,
     tumbling,
+    versioned,
     within,
     zip_,
 )
@@ -278,6 +279,18 @@ def test_a_change_of_a_row_that_a_gate_holds_is_not_taken_for_the_row_before():
         (True, False),
         (True, False),
     ]
+
+
+def test_a_change_of_a_table_that_keeps_versions_is_told_what_became_of_it(b):
+    table = Reactive("t", table=True)
+    restrict = retracting() | versioned("x", retention=100)
+    engine = Engine(correlate(x=table, y=b, yields=lambda x, y: (x, y), restrict=restrict, name="out"), trace=True)
+    for source, value, at in ((table, Update("k", 1), 1), (b, "q", 5), (table, Update("k", 2), 3)):
+        engine.push(source, value, at=at)
+    old, _, new = map(engine.why, engine.pushed)
+    assert "became: out (1, 'q') @ 1..5" in old
+    assert "became: out (2, 'q') @ 3..5" in new
+    assert ["in the memory of x" in text for text in (old, new)] == [True, True]
 
 
 def test_a_change_of_a_derived_table_is_explained_by_the_row_it_shows(a):
