@@ -178,8 +178,8 @@ class Frames:
             dead: Likewise the dead letters; None: their number and reasons are logged as a warning.
             late: Likewise the late rows; None: they go where the dead letters go.
             checkpoint: The folder of the query's progress and state. It belongs to this program: a changed one is
-                refused (see `migrate`), and so are a missing column and another number of buckets; columns that are
-                new since it began are ignored, and logged once.
+                refused (see `migrate`), and so are a missing column, another number of buckets and another order of
+                the frames; columns that are new since it began are ignored, and logged once.
             trigger: What `DataStreamWriter.trigger` takes.
             name: The query's name.
             **options: What `DataStreamWriter.option` takes.

@@ -81,7 +81,10 @@ def objection(before: Mapping[str, Any], now: Mapping[str, Any], carried: Mappin
     if before["program"] != now["program"] and before["program"] not in carried:
         found = differences(json.dumps(before["about"]["program"]), json.dumps(now["about"]["program"]))
         return f"it belongs to another program: {shown(found)}; carry it over with spark_bridge.migrate"
-    return lost(before["about"]["inputs"], now["about"]["inputs"])
+    was, is_ = before["about"]["inputs"], now["about"]["inputs"]
+    if [*was] != [*is_]:
+        return f"its frames were in the order {', '.join(was)}, by which alone Spark knows its sources; write them so"
+    return lost(was, is_)
 
 
 def settled(

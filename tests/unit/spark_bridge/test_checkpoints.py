@@ -33,6 +33,17 @@ def test_the_number_of_buckets_is_fixed():
     assert objection(now, NOTE, {}) == f"its states are in 1 bucket, {fixed}, and not in 3; write buckets=1"
 
 
+def test_frames_stay_in_their_order():
+    """Spark numbers the sources of a query: in another order each would go on at the offsets of another one."""
+    columns = {"ship": {"mmsi": "bigint"}, "berth": {"id": "bigint"}}
+    before, now = (
+        {**NOTE, "about": {**NOTE["about"], "inputs": {name: columns[name] for name in names}}}
+        for names in (("ship", "berth"), ("berth", "ship"))
+    )
+    assert objection(before, before, {}) == ""
+    assert objection(before, now, {}).startswith("its frames were in the order ship, berth, by which")
+
+
 def test_a_note_that_does_not_say_it_is_of_an_earlier_release():
     about = {name: value for name, value in NOTE["about"].items() if name != "buckets"}
     assert "an earlier release" in objection({**NOTE, "about": about}, NOTE, {})
