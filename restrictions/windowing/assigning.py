@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from cartesius import Window
 from cartesius.data.events import instant
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from cartesius.data.queues import Queue
     from cartesius.language.families import Instant
     from cartesius.plan.nodes import Node
+
+MOST_WINDOWS: Final = 1_000_000
+"""In how many an event may be: it is held in each."""
 
 
 class _sliding(windowing):
@@ -117,7 +120,7 @@ class sliding(_sliding):
     State: as `tumbling`. Relies on no order. Does not commute: what is to its right has a copy a window.
 
     Raises:
-        InvalidArgument: As for `tumbling`.
+        InvalidArgument: As for `tumbling`; or an event would be in more than a million windows, each of which holds it.
 
     Law:
         ``sliding(n, n) == tumbling(n)``.
@@ -136,6 +139,12 @@ class sliding(_sliding):
         super().validate()
         _check_positive(self, "size", self.size)
         _check_positive(self, "period", self.period)
+        if type(self.size) is type(self.period) and self.size > MOST_WINDOWS * self.period:
+            message = (
+                f"sliding: expected an event to be in at most {MOST_WINDOWS:,} windows but size={self.size!r} is"
+                f" more than so many times period={self.period!r}; take a longer period, or `within`"
+            )
+            raise InvalidArgument(message)
         if self.t0 is not None:
             _check_time(self, "t0", self.t0)
 

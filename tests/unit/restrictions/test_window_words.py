@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, cast
 
 import pytest
@@ -90,6 +91,8 @@ def test_deliveries_grow_with_the_windows_that_an_event_is_in(windows):
         (lambda: tumbling(10, color=1), r"tumbling: expected the arguments .* but got color= besides; remove it"),
         (lambda: sliding(10), r"sliding: expected the arguments .* but period is missing"),
         (lambda: sliding(10, 0), r"sliding: expected a duration > 0 but got period=0"),
+        (lambda: sliding(2**70, 2), r"sliding: expected an event to be in at most 1,000,000 windows but size=1180"),
+        (lambda: sliding(timedelta(days=30), timedelta(seconds=1)), r"at most 1,000,000 windows but size=.*30"),
         (lambda: sliding(10, 5, t0="x"), r"sliding: expected a time, .* but got t0='x'"),
         (lambda: session(0), r"session: expected a duration > 0 but got gap=0"),
         (lambda: session(5, report=on_content_change), r"session: expected on_close or final but got report="),
