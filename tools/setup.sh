@@ -82,7 +82,8 @@ make_environment() {
     if has uv; then
         uv pip install --quiet --python .venv/bin/python --require-hashes -r "$lock"
     else
-        .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r "$lock"
+        .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --use-pep517 --require-hashes \
+            -r "$lock"
     fi
     cp "$lock" "$ready"
 }

@@ -76,6 +76,7 @@ _WRITTEN = "_as_written"
 
 def _noted(made: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
     setattr(made, _WRITTEN, function)
+    made.__qualname__ = getattr(function, "__qualname__", made.__qualname__)  # what Python calls it in its messages
     return made
 
 
