@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 INSIDE: Final = "in"
 """What the identity of an event in a window begins with; the window and its own identity follow."""
+REPORTED: Final = "report"
+"""What the identity of a result begins with that the report of a window tells; a number and its own follow."""
 
 
 def inside(entry: Entry, space: int, window: Window) -> Entry:

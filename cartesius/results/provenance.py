@@ -18,7 +18,7 @@ import attrs
 from cartesius.data.entries import ABSENT, singly
 from cartesius.data.event_tables import label_of
 from cartesius.data.events import Delete, Event, Update
-from cartesius.data.window_spans import origin
+from cartesius.data.window_spans import REPORTED, origin
 from cartesius.drawing.html_tables import HtmlText, drawing, panel
 from cartesius.drawing.marble_diagrams import Lane, Marble, marble_svg
 from cartesius.drawing.markup import element
@@ -135,7 +135,12 @@ class Provenance:
     def given(self, events: Iterable[Event]) -> None:
         """Record events that come out, if they are not known by their parts: totals have too many."""
         for event in events:
-            self._mark(self._record(*_of_event(event)), is_taken_back=event.weight < 0)
+            key, told = _of_event(event)
+            record = self._record(key, told)
+            self._mark(record, is_taken_back=event.weight < 0)
+            kind, *_, result = event.identity if isinstance(event.identity, tuple) else ("", None)
+            if kind == REPORTED and (reported := self.records.get((result, *told.what))):
+                record.parts = reported.parts
 
     def _mark(self, record: Made, **marks: bool) -> None:
         for name, value in marks.items():

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius.data.events import Event
+from cartesius.data.window_spans import REPORTED
 from cartesius.results.outputs import is_unchanged
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Relations:
         self.journal.append(partial(setattr, self, "number", self.number))
         self.number += 1
         return [
-            Event(value, start, end, 1, self.name, ("report", self.number, identity))
+            Event(value, start, end, 1, self.name, (REPORTED, self.number, identity))
             for identity, (_, value, start, end) in given[self.kind]()
         ]
 

@@ -21,13 +21,14 @@ from restrictions import (
     most_recently,
     only,
     retracting,
+    sliding,
     tumbling,
     versioned,
     within,
     zip_,
 )
 from restrictions.streams import buffer, map_, rolling, scan
-from restrictions.windows import accumulated
+from restrictions.windows import accumulated, dstream, istream, on_close, rstream
 
 
 class Broken(Exception):
@@ -230,6 +231,17 @@ def test_what_a_gate_makes_of_an_event_is_explained_by_the_event_that_came_last(
     (*_, result) = engine.push(a, 3, at=2)
     assert f"became: {made}" in engine.why(engine.pushed[1])
     assert [line.split(" = ")[-1] for line in engine.why(result).splitlines() if " = " in line] == [made, "a 3 @ 2"]
+
+
+@pytest.mark.parametrize("relation", [istream, dstream, rstream])
+def test_what_the_report_of_a_window_tells_is_explained_by_its_parts(a, relation):
+    reports = correlate(x=a, yields=lambda x: x, restrict=sliding(8, 4, report=on_close) | relation(), name="out")
+    engine = Engine(reports, trace=True)
+    engine.push(a, 1, at=1)
+    engine.push(a, 2, at=5)
+    told = engine.advance(20)
+    assert told
+    assert all(f"x = a {event.value} @ {event.end}" in engine.why(event) for event in told)
 
 
 def test_each_change_of_a_row_is_explained_by_its_own_value_and_time():
