@@ -444,9 +444,10 @@ def _watermarked(parts: Mapping[str, DataFrame], watermark: Any) -> DataFrame:
         return united(parts.values())
     if isinstance(watermark, str):
         return united(parts.values()).withWatermark("at", watermark)
-    marked = [part.withWatermark("at", watermark[name]) for name, part in parts.items() if name in watermark]
-    rest = [part for name, part in parts.items() if name not in watermark]
-    return united([*marked, *rest])  # the first says what the columns of the union are, watermark included
+    # In the order of the frames, whichever have one: by that alone Spark knows its sources again.
+    return united(
+        part.withWatermark("at", watermark[name]) if name in watermark else part for name, part in parts.items()
+    )
 
 
 def _common(schemas: Mapping[str, ResultSchema], tables: Iterable[str]) -> tuple[Layout, t.DataType]:

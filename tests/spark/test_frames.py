@@ -358,6 +358,20 @@ def test_a_watermark_may_be_set_for_some_inputs_only(folder):
     assert found["late"] == []
 
 
+def test_sources_stay_in_their_order_whichever_has_a_watermark(folder):
+    """Spark knows them by that alone after a restart, where other ones may have a watermark."""
+    other = Reactive("other")
+    both = correlate(other=other, ship=ship, yields=lambda other, ship: {"a": other.mmsi, "b": ship.mmsi}, name="both")
+    folder.add({"ship": ships((60, 1, "A")), "other": ships((5, 2, "B"))})
+    for delays in ({"other": "1 minute"}, {"ship": "1 minute"}, "1 minute"):
+        frames = correlate_frames(
+            both, folder.streams("ship", "other"), event_time="at", buckets=1, watermark=delays, unbounded=True
+        )
+        plan = frames.all._jdf.queryExecution().analyzed()
+        leaves = [plan.collectLeaves().apply(place).toString() for place in range(2)]
+        assert ["/ship" in leaves[0], "/other" in leaves[1]] == [True, True], (delays, leaves)
+
+
 def worker(spark):
     """The process that runs a task."""
     frame = spark.range(1).mapInPandas(lambda frames: (f.assign(id=os.getpid()) for f in frames), "id long")
