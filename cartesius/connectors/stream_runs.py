@@ -26,9 +26,10 @@ from cartesius.connectors.endpoints import StreamSink, StreamSource
 from cartesius.connectors.kept_runs import Checkpoint, load, save
 from cartesius.core.engine_core import MICROSECOND
 from cartesius.core.pulling import value_and_time
-from cartesius.data.events import Event
+from cartesius.data.events import EARLIEST, Event
 from cartesius.engines.engine import Engine
 from cartesius.errors import InvalidArgument, near
+from cartesius.programs.doors import checked_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -88,7 +89,8 @@ async def run_stream(
         unit: What one unit of time means.
         patience: How long a source that has nothing is waited for, so that others do not overtake it.
         close: Whether the inputs end when all sources have: absence is certain then. Nothing can come after it.
-        late: Called with each event that came too late, or was set aside, and why; by default it is logged.
+        late: Called with each event that came too late, or was set aside, or that its input does not take (a row
+            without the key of its table), and why; by default it is logged.
         clock: Seconds, of which ``every`` is measured.
 
     Raises:
@@ -197,7 +199,15 @@ class _Run:
 
     def _push(self, name: str, item: Any, position: Any) -> None:
         value, at = value_and_time(item)
-        self.write(self.engine.push(self.engine.inputs[name], value, at))
+        reactive = self.engine.inputs[name]
+        try:
+            value = checked_value(reactive, value)
+        except InvalidArgument as refusal:  # it would be refused after each restart as well
+            start, end = (item.start, item.end) if isinstance(item, Event) else (EARLIEST, EARLIEST)
+            self.late(Event(value, start, end, 1, name), str(refusal))
+            self.has_changed = True
+        else:
+            self.write(self.engine.push(reactive, value, at))
         self.positions[name] = position
         for event, _, reason in self.engine.take_late():
             self.late(event, reason)

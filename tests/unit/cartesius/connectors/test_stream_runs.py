@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from datetime import timedelta
 
 import pytest
@@ -15,6 +16,7 @@ from cartesius.data.codec import encode
 from cartesius.errors import InvalidArgument, SnapshotMismatch
 from restrictions import as_table, key_by, most_recently, retracting, within, without
 from restrictions.streams import map_
+from restrictions.tables import map_table
 
 order, payment = Reactive("order"), Reactive("payment")
 paid = correlate(
@@ -160,6 +162,29 @@ def test_what_is_late_is_told(folder, caplog):
     assert late == [(9, "its end 0 is before the clock 45")]
     start(folder, checkpoint=None)
     assert "an event is set aside: its end 0 is before the clock 45" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"other": 1}, r"push: expected a row with the key 'id' for the table 'order'; .*"),
+        ({"id": None}, r"push: expected a row of 'order' with a value for its key 'id' but got None; .*"),
+        ({"id": [1]}, r"push: expected a key that can be hashed .*"),
+        ({"id": 7, "__class__": "x"}, r".*'__class__'.*"),
+    ],
+)
+def test_a_row_that_its_input_does_not_take_is_told_and_the_others_go_on(folder, row, why):
+    """Else it would end the run, and end it again whenever it is started anew."""
+    orders = Reactive("order", table=True, key="id")
+    both = [map_table(orders, lambda row: row.id), map_(payment, lambda payment: payment.order)]
+    write(folder / "order.jsonl", [{**row, "time": 5}, *ORDERS])
+    told = []
+    for _ in range(2):
+        start(folder, both, late=lambda event, reason: told.append((event.value, event.end, event.reactive, reason)))
+    [(value, end, name, reason)] = told
+    assert (value, end, name) == (row, 5, "order")
+    assert re.fullmatch(why, reason)
+    assert len(results(folder)) == len(ORDERS) + len(PAYMENTS)
 
 
 def test_at_the_end_of_all_absence_is_certain(folder):
