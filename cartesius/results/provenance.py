@@ -108,10 +108,7 @@ class Provenance:
             self._link(slot, key)
 
     def _link(self, slot: str, key: Any) -> None:
-        """Record of what a part is made: a run of its events, and what a gate has made of an event of that.
-
-        The identity of a run is those of its events; what a gate makes has that of the event, or one with it inside.
-        """
+        """Record of what a run, or what a gate makes of an event, is made: its identity is of those of the events."""
         made, identity = self.records[key], key[0]
         if made.parts or made.is_input or made.told.is_change:
             return
@@ -171,7 +168,10 @@ class Provenance:
         """
         record, places = None, list[str]()
         if isinstance(event, Event):
-            key, _ = _of_event(event)
+            key, told = _of_event(event)
+            if event.identity is None and not told.is_change:  # `push_many` tells no identities: the last that is so
+                key = next((one for one in reversed(self.records) if one[1:] == told.what), key)
+                event = attrs.evolve(event, identity=key[0])
             places = whereabouts(event)
             try:
                 record = self.records.get(key)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Event, Reactive, Update, correlate
+from cartesius.columns.results import events_of
 from cartesius.errors import InvalidArgument
 from restrictions import (
     affinely,
@@ -340,6 +341,14 @@ def test_a_retraction_is_explained_by_the_result_that_it_takes_back(a, b):
     assert "x = a 1 @ 1" in engine.why(taken)
     assert engine.why(made) == engine.why(taken)
     assert "displace" in engine.why(engine.pushed[0])
+
+
+def test_what_a_batch_gives_is_explained_as_what_pushes_give(a, b):
+    engine = Engine(zip_(a, b), trace=True)
+    batch = {a: {"value": [1, 2], "order": [0, 2]}, b: {"value": ["p", "q"], "order": [1, 3]}}
+    one, two = events_of(engine.push_many(batch))
+    assert ["a = a 1 @ 1" in engine.why(one), "b = b 'p' @ 2" in engine.why(one)] == [True, True]
+    assert ["a = a 2 @ 3" in engine.why(two), "b = b 'q' @ 4" in engine.why(two)] == [True, True]
 
 
 # ------------------------------------------------------------------------------------------------- recorded, and not
