@@ -71,9 +71,10 @@ class Calendar:
         raise InvalidArgument(message)
 
     def _unit(self, time: Any, call: str) -> int:
-        if not isinstance(time, datetime):
+        if not isinstance(time, datetime) or time != time:  # noqa: PLR0124 - NaT of pandas
             message = (
-                f"{call}: expected an interval of two datetimes but got {time!r} (type={type(time).__name__}) in it"
+                f"{call}: expected a datetime, or an interval of two datetimes, but got {time!r}"
+                f" (type={type(time).__name__})"
             )
             raise InvalidArgument(message)
         if time.utcoffset() is None:

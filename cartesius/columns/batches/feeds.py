@@ -145,8 +145,7 @@ class _Columns:
         given = []
         for name, column in columns.items():
             try:
-                is_dated = name in TIMES and isinstance(column, list) and isinstance(next(iter(column), None), datetime)
-                array, field = column_of(pa.array(column) if is_dated else column)
+                array, field = column_of(pa.array(column) if name in TIMES and _are_datetimes(column) else column)
             except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
                 fix = "give an array, or a list of values of Python"
                 raise InvalidArgument(self._wrong(f"a column in {name!r}", str(error), fix)) from None
@@ -314,6 +313,13 @@ def timed(feed: Feed, latest: Time, clock: Time) -> Feed:
         reactive: attrs.evolve(one, start=times[reactive], end=times[reactive]) for reactive, one in feed.rows.items()
     }
     return Feed(rows, feed.steps, is_timed=True, is_dated=feed.is_dated)
+
+
+def _are_datetimes(column: object) -> bool:
+    """Whether a list begins with a datetime, and has no ints, which Arrow would take for microseconds then."""
+    if not isinstance(column, list) or not isinstance(next(iter(column), None), datetime):
+        return False
+    return all(isinstance(time, datetime | None) for time in column)
 
 
 def _shown(value: object) -> str:

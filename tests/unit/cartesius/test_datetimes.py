@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -84,7 +85,7 @@ def test_an_interval_is_two_datetimes():
     assert (event.start, event.end) == (NOON, after(3))
     with pytest.raises(InvalidArgument, match="start ≤ end"):
         Engine(left).push(left, 1, at=(after(3), NOON))
-    with pytest.raises(InvalidArgument, match="an interval of two datetimes but got 3"):
+    with pytest.raises(InvalidArgument, match="an interval of two datetimes, but got 3"):
         Engine(left).push(left, 1, at=(NOON, 3))
 
 
@@ -104,6 +105,15 @@ def test_a_naive_datetime_is_refused_and_told_what_to_write():
             InvalidArgument, match=r"expected an aware datetime .* no zone; write time\.replace\(tzinfo="
         ):
             call()
+    assert engine.stats.events == 0
+
+
+def test_a_missing_time_of_pandas_is_refused():
+    engine, missing = Engine(left), cast("Any", pd.NaT)
+    with pytest.raises(InvalidArgument, match=r"expected a datetime, .*, but got NaT"):
+        engine.push(left, 1, at=missing)
+    with pytest.raises(InvalidArgument, match=r"but got NaT"):
+        engine.advance(missing)
     assert engine.stats.events == 0
 
 
@@ -254,6 +264,7 @@ def test_a_batch_is_held_to_the_same_rules():
         (pa.array([after(0.5)]), "whole time units of 0:00:01 in 'at'"),
         (pa.array([NOON, None]), "with nulls; leave nulls out"),
         (pa.array([2**62], pa.timestamp("us", "UTC")), "of the years 1 to 9999 in 'at' .* in row 0"),
+        ([NOON, 5], "ints in 'at' for 'left' but got what no 64 bits hold, or values of several types"),
     ]
     for at, message in cases:
         engine = Engine(left, latest, unit=SECOND)
