@@ -117,6 +117,13 @@ def test_a_missing_time_of_pandas_is_refused():
     assert engine.stats.events == 0
 
 
+def test_a_reversed_interval_is_refused_as_it_was_given():
+    engine = Engine(left)
+    with pytest.raises(InvalidArgument, match=r"start ≤ end but got at=\(datetime.datetime\(2024, 5, 1, 12, 0, 1, "):
+        engine.push(left, 1, at=(after(1), NOON))
+    assert engine.stats.events == 0
+
+
 def test_a_datetime_of_no_whole_unit_is_refused():
     engine = Engine(left, unit=SECOND)
     with pytest.raises(InvalidArgument, match=r"whole time units of 0:00:01 but got .*; round it"):
