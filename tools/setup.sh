@@ -9,9 +9,7 @@
 #
 # Messages go to stderr. It works from any folder, and in the bash 3.2 of macOS.
 #
-# PYTHON    names the Python to make .venv with; without it, the first on the PATH that is new enough, or another one
-#           there that is faster by a quarter or more: one built without its optimizations (pyenv's, unless asked for
-#           them) takes up to twice as long for all that is done here.
+# PYTHON    names the Python to make .venv with; without it, the first on the PATH that is new enough.
 # JVM_ROOT  is where a distribution puts its Javas; tests set it.
 set -euo pipefail
 
@@ -28,29 +26,13 @@ has() { command -v "$1" >/dev/null 2>&1; }
 
 is_new_python() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
 
-# Prints what a Python takes to make an object and call its method, in nanoseconds of the processor.
-time_of() {
-    "$1" -c 'from time import process_time as now; from timeit import repeat
-made = "class A:\n def __init__(self, x): self.x = x\n def f(self, y): return self.x + y"
-print(int(1e9 * min(repeat("A(1).f(2)", made, now, 7, 20_000)) / 20_000))' 2>/dev/null || true
-}
-
-# Prints the Python >= 3.11 to make .venv with; fails where there is none.
+# Prints a Python >= 3.11; fails where there is none.
 find_python() {
-    local name path real time found='' least='' seen=:
+    local name
     for name in ${PYTHON:-python3 python python3.11 python3.12 python3.13 python3.14}; do
-        while read -r path; do
-            is_new_python "$path" || continue
-            if [ -z "$found" ]; then found=$path; fi
-            if [ -n "${PYTHON:-}" ]; then break 2; fi
-            real=$("$path" -c 'import ensurepip, os, sys; print(os.path.realpath(sys.executable))' 2>/dev/null) || continue
-            case $seen in *":$real:"*) continue ;; esac   # a link to one, or what pyenv calls by several names
-            seen=$seen$real:
-            time=$(time_of "$path")
-            if [ -n "$time" ] && { [ -z "$least" ] || [ $((4 * time)) -le $((3 * least)) ]; }; then found=$path least=$time; fi
-        done < <(type -aP "$name" || true)
+        if has "$name" && is_new_python "$name"; then command -v "$name"; return; fi
     done
-    [ -n "$found" ] && echo "$found"
+    return 1
 }
 
 make_environment() {
