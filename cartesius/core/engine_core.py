@@ -232,7 +232,7 @@ class EngineCore(Generic[Result]):
         self._check_own_thread("push")
         self._check_goes_on(reactive, "push")
         units, dated = self._units(at, "push")
-        start, end = checked_times(units, self._latest, self._world.clock)
+        start, end = checked_times(units, self._latest, self._world.clock, at)
         value = checked_value(reactive, value)
         if self._durable:
             check_storable(reactive, value)
@@ -333,7 +333,7 @@ class EngineCore(Generic[Result]):
     def _take(self, reactive: Reactive, value: Any, at: At) -> list[Event]:
         name = self._program.names[reactive]
         units, dated = self._units(at, "push")
-        start, end = checked_times(units, self._latest, self._world.clock)
+        start, end = checked_times(units, self._latest, self._world.clock, at)
         if dated is not None:
             self._world.calendar.is_dated = dated
         event = Event(value, start, end, 1, name, (name, self._events + 1))

@@ -36,7 +36,7 @@ from cartesius.expressions.expressions import (
 from cartesius.expressions.nulls import is_not_null, is_null
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
@@ -196,26 +196,18 @@ def of_every(items: Symbol, condition: Callable[..., Any], width: int) -> Any:
     return Symbol(Every(node_of(items), elements, node_of(condition(*map(Symbol, elements)))))
 
 
-def is_called_by_place(function: Callable[..., Any]) -> bool:
-    """Whether ``function`` has parameters that cannot be given by name, as those of many builtins."""
+def signature_of(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
+    """Return the parameters of ``function`` by name, or None if it has none that can be told."""
     try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return False
-    return any(parameter.kind is inspect.Parameter.POSITIONAL_ONLY for parameter in parameters)
-
-
-def parameters_of(function: Callable[..., Any]) -> list[str] | None:
-    """Return the parameter names of ``function``, or None if it has none that can be told."""
-    try:
-        return list(inspect.signature(function).parameters)
+        return inspect.signature(function).parameters
     except (TypeError, ValueError):
         return None
 
 
-def has_default(function: Callable[..., Any], parameter: str) -> bool:
-    """Whether a parameter that `parameters_of` has told has a default."""
-    return inspect.signature(function).parameters[parameter].default is not inspect.Parameter.empty
+def parameters_of(function: Callable[..., Any]) -> list[str] | None:
+    """Return the parameter names of ``function``, or None if it has none that can be told."""
+    found = signature_of(function)
+    return None if found is None else list(found)
 
 
 def symbol_for(parameter: str, slots: Iterable[str]) -> Expression | None:

@@ -32,7 +32,7 @@ from cartesius.expressions.expressions import (
     show,
 )
 from cartesius.expressions.nulls import all_hold
-from cartesius.expressions.tracing import has_default, is_called_by_place, parameters_of, symbol_for, trace
+from cartesius.expressions.tracing import signature_of, symbol_for, trace
 from cartesius.language.absent_slots import AbsentSlots
 from cartesius.language.fingerprints import describe, describe_clauses
 from cartesius.language.lenience import lenient
@@ -145,17 +145,15 @@ class Pattern:
         raise InvalidArgument(message)
 
     def _parameters(self, body: Callable[..., Any], call: str) -> list[tuple[str, Expression]]:
-        if is_called_by_place(body):
+        signature = signature_of(body)
+        if signature and any(one.kind is inspect.Parameter.POSITIONAL_ONLY for one in signature.values()):
             message = (
                 f"correlate: expected {call} to have parameters that are named as slots but {body!r} takes them"
                 " by place alone; write lambda x: …"
             )
             raise InvalidArgument(message)
-        names = parameters_of(body)
-        if names is None:
-            names = list(self.variables)
         parameters = []
-        for name in names:
+        for name in self.variables if signature is None else signature:
             node = symbol_for(name, self.variables)
             if isinstance(node, WindowOf) and not any(facts.opens_windows(r) for r in self.restrictions):
                 message = (
@@ -165,7 +163,8 @@ class Pattern:
                 raise InvalidArgument(message)
             if node is None:
                 message = self.unknown_slot(name, f"correlate: the parameter of {call}", self.variables)
-                hint = "; no default is used: bind it by a closure" if has_default(body, name) else ""
+                has_default = signature is not None and signature[name].default is not inspect.Parameter.empty
+                hint = "; no default is used: bind it by a closure" if has_default else ""
                 raise InvalidArgument(message + hint)
             parameters.append((name, node))
         return parameters

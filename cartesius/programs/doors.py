@@ -23,13 +23,17 @@ At: TypeAlias = "int | datetime | tuple[Time | datetime, Time | datetime] | None
 Tier: TypeAlias = Literal["reference", "in_place"]
 
 
-def checked_times(at: Any, latest: Time, clock: Time) -> tuple[Time, Time]:
-    """Return start and end; without ``at``, one after the ``latest`` time seen, but not before the ``clock``."""
+def checked_times(at: Any, latest: Time, clock: Time, given: Any = None) -> tuple[Time, Time]:
+    """Return start and end; without ``at``, one after the ``latest`` time seen, but not before the ``clock``.
+
+    What was ``given``, where that were datetimes, is what a message shows.
+    """
     if at is None:
         time = max(1 if latest == EARLIEST else latest + 1, clock)
         return time, time
+    given = at if given is None else given
     if isinstance(at, tuple) and len(at) != 2:
-        message = f"push: expected an interval (start, end) but got at={at!r}"
+        message = f"push: expected an interval (start, end) but got at={given!r}"
         raise InvalidArgument(message)
     start, end = at if isinstance(at, tuple) else (at, at)
     for time in (start, end):
@@ -40,7 +44,7 @@ def checked_times(at: Any, latest: Time, clock: Time) -> tuple[Time, Time]:
             )
             raise InvalidArgument(message)
     if start > end:
-        message = f"push: expected an interval with start ≤ end but got at={at!r}; swap them"
+        message = f"push: expected an interval with start ≤ end but got at={given!r}; swap them"
         raise InvalidArgument(message)
     return start, end
 

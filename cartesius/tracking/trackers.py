@@ -113,7 +113,7 @@ class Tracker:
             message = f"push: expected an input of this tracker but got {reactive!r}; the inputs are {known}"
             raise InvalidArgument(message)
         units, dated = self._calendar.units(at, "push", has_ints=self._latest > self._number)
-        start, end = checked_times(units, self._latest, EARLIEST)
+        start, end = checked_times(units, self._latest, EARLIEST, at)
         value = checked_value(reactive, value)
         items: dict[Hashable, dict[int, Entry]] = {}
         for slot in slots:
