@@ -17,9 +17,21 @@ def rule_text(path: Path) -> str:
         InvalidArgument: It cannot be read, or is no text in UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        content = path.read_bytes()
     except OSError as error:
         message = f"{path}: {error.strerror}; name a file of rules, such as examples/rules/harbour.rules"
+        raise InvalidArgument(message) from None
+    return text_of(content, path)
+
+
+def text_of(content: bytes, path: Path) -> str:
+    """Return what a file of rules holds as text.
+
+    Raises:
+        InvalidArgument: It is none in UTF-8.
+    """
+    try:
+        return content.decode("utf-8")
     except UnicodeError:
         message = f"{path}: is no text in UTF-8; save it as plain text, with the encoding UTF-8"
-    raise InvalidArgument(message)
+        raise InvalidArgument(message) from None

@@ -10,8 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import final
 
-from cartesius.errors import CartesiusError, InvalidArgument
+from cartesius.errors import CartesiusError
 from dsl.rule_packs import RulePack
+from dsl.text.rule_files import text_of
 
 
 @final
@@ -81,9 +82,4 @@ class FollowedRules:
         self.pack, self.refused = self._followed, why
 
     def _read(self, content: bytes) -> RulePack:
-        try:
-            text = content.decode("utf-8")
-        except UnicodeError:
-            message = f"{self.path}: is no text in UTF-8; save it as plain text, with the encoding UTF-8"
-            raise InvalidArgument(message) from None
-        return RulePack.from_text(text, str(self.path))
+        return RulePack.from_text(text_of(content, self.path), str(self.path))
