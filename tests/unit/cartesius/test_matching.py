@@ -45,7 +45,7 @@ def test_memory_grows_with_what_is_unmatched_and_not_with_what_has_been(relation
     assert matcher.counts == {1: 0, 2: 0}
     assert large[1] < 1.5 * small[1]
     assert wide[1] > 5 * small[1]
-    assert max(small[0], large[0]) < 2_000  # in the end nothing is kept
+    assert large[0] - small[0] < 1_800  # of 1,800 items more not a byte each stays
 
 
 def test_after_a_difference_nothing_more_is_kept():
