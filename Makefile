@@ -45,9 +45,9 @@ check: setup  ## Lint, formatting, types and the architecture, as in CI
 	$(python) -m mypy
 	$(python) -m pytest -q tests/test_architecture.py
 
-coverage: setup  ## Require tests of 97 % of the branches of cartesius and restrictions; few examples a property
+coverage: setup  ## Require tests of 97 % of the branches of cartesius and restrictions
 	@rm -rf out/coverage && mkdir -p out/coverage
-	@HYPOTHESIS_PROFILE=few $(python) -m coverage run -m pytest -q -m "not slow and not spark" $(covering) $(ARGS)
+	@HYPOTHESIS_PROFILE=ci $(python) -m coverage run -m pytest -q -m "not slow and not spark" $(covering) $(ARGS)
 	@$(python) -m coverage combine --quiet && $(python) -m coverage report $(covered)
 
 # A part has a twelfth (or what PART says) of the examples of every law, and of all other tests but those that kill, and

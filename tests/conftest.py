@@ -38,13 +38,12 @@ process, and handing out eight thousand tests one by one takes the processes' ti
 # header brings a run back.
 settings.register_profile(
     "ci",
-    max_examples=50,
+    max_examples=20,
     deadline=None,
     print_blob=True,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],  # nor does slow drawing
 )
-settings.register_profile("few", parent=settings.get_profile("ci"), max_examples=20)  # where each line counts once
 _part, _parts = map(int, os.environ.get("TEST_PART", "1/1").split("/"))
 """`make test-long PART=3/12`: a twelfth of the examples of every law, and every twelfth of the other tests, from the
 third on. So each part takes as long as the others, and a law that fails is found by any of them. Each begins a
