@@ -122,7 +122,20 @@ def parsed(text: bytes) -> Any:
 
 
 def pack(value: Any) -> Any:
-    """Turn plain data into what JSON can hold."""
+    """Turn plain data into what JSON can hold.
+
+    Raises:
+        NotStorable: Something in it is not plain data and not of a registered type, or it is nested too deep.
+    """
+    try:
+        return _pack(value)
+    except RecursionError:
+        message = "snapshot: expected values that are nested a few hundred deep at most but one is nested deeper"
+        raise NotStorable(message) from None
+
+
+def _pack(value: Any) -> Any:
+    # A packer has two frames of Python a level, `unpack` one: what could be written can be read, also in a deeper call.
     kind = type(value)
     if value is None or kind is bool or kind is str:
         return value
@@ -130,10 +143,6 @@ def pack(value: Any) -> Any:
         return value if -_SAFE_INT <= value <= _SAFE_INT else ["i", hex(value)]
     if kind is float:
         return ["f", value.hex()] if value != value or value in (_INF, -_INF) else value  # noqa: PLR0124 - NaN
-    if kind is tuple:
-        return ["t", *map(pack, value)]
-    if kind is list:
-        return ["l", *map(pack, value)]
     packer = _PACKERS.get(kind)
     if packer is not None:
         return packer(value)
@@ -157,8 +166,8 @@ def _pack_object(value: Any, kind: type) -> Any:
     if isinstance(value, enum.Enum):
         return ["E", registered_name(kind), value.name]
     if isinstance(value, tuple):
-        return ["N", registered_name(kind), *map(pack, value)]
-    return ["O", registered_name(kind), *(pack(getattr(value, name)) for name in field_names(kind))]
+        return ["N", registered_name(kind), *map(_pack, value)]
+    return ["O", registered_name(kind), *(_pack(getattr(value, name)) for name in field_names(kind))]
 
 
 def field_names(kind: Any) -> list[str]:
@@ -176,21 +185,23 @@ def _pack_zone(zone: Any) -> Any:
     if isinstance(zone, ZoneInfo) and zone.key is not None:
         return ["z", zone.key]
     if isinstance(zone, timezone):
-        return ["Z", pack(zone.utcoffset(None)), zone.tzname(None)]
+        return ["Z", _pack(zone.utcoffset(None)), zone.tzname(None)]
     message = f"snapshot: expected a time zone of datetime or zoneinfo but got {zone!r}; convert it first"
     raise NotStorable(message)
 
 
 def _in_order(items: set[Any] | frozenset[Any]) -> list[Any]:
     """Pack the items of a set in an order that is the same in every process, so that equal states are equal bytes."""
-    return sorted(map(pack, items), key=json.dumps)
+    return sorted(map(_pack, items), key=json.dumps)
 
 
 _INF = float("inf")
 _PACKERS: dict[type, Callable[[Any], Any]] = {
-    Record: lambda r: ["R", *(part for k, v in fields_of(r).items() for part in (pack(k), pack(v)))],
-    Queue: lambda q: ["q", *map(pack, q)],
-    dict: lambda d: ["d", *(part for k, v in d.items() for part in (pack(k), pack(v)))],
+    tuple: lambda t: ["t", *map(_pack, t)],
+    list: lambda items: ["l", *map(_pack, items)],
+    Record: lambda r: ["R", *(part for k, v in fields_of(r).items() for part in (_pack(k), _pack(v)))],
+    Queue: lambda q: ["q", *map(_pack, q)],
+    dict: lambda d: ["d", *(part for k, v in d.items() for part in (_pack(k), _pack(v)))],
     set: lambda s: ["s", *_in_order(s)],
     frozenset: lambda s: ["S", *_in_order(s)],
     bytes: lambda b: ["b", base64.b85encode(b).decode()],
@@ -212,7 +223,7 @@ def unpack(packed: Any) -> Any:
     if unpacker is None:
         message = f"restore: the snapshot has a value of an unknown kind {tag!r}; it was written by another version"
         raise SnapshotMismatch(message)
-    return unpacker(*rest)
+    return unpacker(*map(unpack, rest))
 
 
 def registered(name: str) -> Any:
@@ -236,13 +247,12 @@ def _object(name: str, *values: Any) -> Any:
         )
         raise SnapshotMismatch(message)
     for field, value in zip(names, values, strict=True):
-        object.__setattr__(made, field, unpack(value))
+        object.__setattr__(made, field, value)
     return made
 
 
-def _pairs(parts: tuple[Any, ...]) -> dict[Any, Any]:
-    values = list(map(unpack, parts))
-    return dict(zip(values[::2], values[1::2], strict=True))
+def _pairs(*parts: Any) -> dict[Any, Any]:
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def _zone(offset: timedelta, name: str) -> timezone:
@@ -253,23 +263,23 @@ def _zone(offset: timedelta, name: str) -> timezone:
 _UNPACKERS: dict[str, Callable[..., Any]] = {
     "i": lambda text: int(text, 16),
     "f": lambda text: found_again(float.fromhex(text)),
-    "t": lambda *items: tuple(map(unpack, items)),
-    "l": lambda *items: list(map(unpack, items)),
-    "d": lambda *parts: _pairs(parts),
-    "R": lambda *parts: Record(_pairs(parts)),
-    "q": lambda *items: Queue(map(unpack, items)),
-    "s": lambda *items: set(map(unpack, items)),
-    "S": lambda *items: frozenset(map(unpack, items)),
+    "t": lambda *items: items,
+    "l": lambda *items: [*items],
+    "d": _pairs,
+    "R": lambda *parts: Record(_pairs(*parts)),
+    "q": lambda *items: Queue(items),
+    "s": lambda *items: set(items),
+    "S": lambda *items: frozenset(items),
     "b": base64.b85decode,
     "D": lambda text: NO_NUMBER if text == str(NO_NUMBER) else Decimal(text),
-    "T": lambda text, fold, zone: datetime.fromisoformat(text).replace(fold=fold, tzinfo=unpack(zone)),
+    "T": lambda text, fold, zone: datetime.fromisoformat(text).replace(fold=fold, tzinfo=zone),
     "Y": date.fromisoformat,
-    "h": lambda text, fold, zone: time.fromisoformat(text).replace(fold=fold, tzinfo=unpack(zone)),
+    "h": lambda text, fold, zone: time.fromisoformat(text).replace(fold=fold, tzinfo=zone),
     "p": timedelta,
     "u": lambda text: UUID(hex=text),
     "z": ZoneInfo,
-    "Z": lambda offset, name: _zone(unpack(offset), name),
+    "Z": _zone,
     "E": lambda name, member: registered(name)[member],
-    "N": lambda name, *items: registered(name)._make(map(unpack, items)),
+    "N": lambda name, *items: registered(name)._make(items),
     "O": _object,
 }

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate, storable
 from cartesius.data.codec import decode, encode, stored_module
+from cartesius.data.queues import Queue
 from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
 from restrictions import cartesian, key_by, most_recently
@@ -257,6 +258,39 @@ def test_storable_refuses_what_it_cannot_take_apart(value):
 def program(**options):
     left, right = Reactive("left"), Reactive("right")
     return left, right, cartesian(left, right, **options)
+
+
+NESTED = {
+    "list": lambda inner: [inner],
+    "tuple": lambda inner: (inner,),
+    "dict": lambda inner: {"in": inner},
+    "record": lambda inner: Record({"in": inner}),
+    "queue": lambda inner: Queue([inner]),
+    "frozenset": lambda inner: frozenset([inner]),
+    "attrs": lambda inner: Position(inner, 1),
+    "dataclass": lambda inner: Berth(inner, Decimal()),
+    "named tuple": lambda inner: Pair(inner, 1),
+}
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_what_is_nested_so_deep_that_it_could_not_be_read_is_not_written(kind):
+    def deeper(frames):
+        return decode(blob) if not frames else deeper(frames - 1)
+
+    value: Any = 1
+    written = 0
+    while written < 50:
+        for _ in range(20):
+            value = NESTED[kind](value)
+        try:
+            blob = encode(value)
+        except NotStorable as error:
+            assert "nested deeper" in str(error)  # noqa: PT017 - how deep is Python's affair
+            break
+        written += 1
+        deeper(200)  # whoever restores may have called more functions than whoever saved
+    assert 5 < written < 50
 
 
 @given(value=storables)
