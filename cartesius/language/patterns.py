@@ -146,14 +146,15 @@ class Pattern:
 
     def _parameters(self, body: Callable[..., Any], call: str) -> list[tuple[str, Expression]]:
         signature = signature_of(body)
-        if signature and any(one.kind is inspect.Parameter.POSITIONAL_ONLY for one in signature.values()):
+        if signature is None or any(one.kind is inspect.Parameter.POSITIONAL_ONLY for one in signature.values()):
+            how = "does not tell its parameters" if signature is None else "takes them by place alone"
             message = (
-                f"correlate: expected {call} to have parameters that are named as slots but {body!r} takes them"
-                " by place alone; write lambda x: …"
+                f"correlate: expected {call} to have parameters that are named as slots but {body!r} {how};"
+                " write lambda x: …"
             )
             raise InvalidArgument(message)
         parameters = []
-        for name in self.variables if signature is None else signature:
+        for name, parameter in signature.items():
             node = symbol_for(name, self.variables)
             if isinstance(node, WindowOf) and not any(facts.opens_windows(r) for r in self.restrictions):
                 message = (
@@ -163,7 +164,7 @@ class Pattern:
                 raise InvalidArgument(message)
             if node is None:
                 message = self.unknown_slot(name, f"correlate: the parameter of {call}", self.variables)
-                has_default = signature is not None and signature[name].default is not inspect.Parameter.empty
+                has_default = parameter.default is not inspect.Parameter.empty
                 hint = "; no default is used: bind it by a closure" if has_default else ""
                 raise InvalidArgument(message + hint)
             parameters.append((name, node))

@@ -339,6 +339,7 @@ def test_a_direct_body_or_a_given_name_names_the_output(left):
         (lambda r: correlate(x=r, where=lambda y: y, yields=lambda x: x), "y"),
         (lambda r: correlate(x=r, yields=lambda x, time_y: x), "time_y"),
         (lambda r: correlate(x=r, yields=abs), "yields to have parameters that are named as slots but <built-in"),
+        (lambda r: correlate(x=r, yields=str), "but <class 'str'> does not tell its parameters; write lambda x: …"),
         (lambda r: correlate(x=r, where=lambda x, /: x, yields=lambda x: x), "where to have parameters that are named"),
         (lambda r: correlate(x=r, yields=lambda x: x, restrict=most_recently("y")), "y"),
         (lambda r: correlate(x=r, yields=lambda x: x, restrict=most_recently(Reactive("other"))), "other"),
