@@ -133,8 +133,9 @@ def _told(at: int, before: Verdict, after: Verdict) -> Next:
     failed, undecided = {each.name for each in before.failed}, {each.name for each in before.undecided}
     for each in after.failed:
         if each.name not in failed:
-            why = failed_of(each.name, each.because, each.values, each.margin)
-            return Next(at, after.status, each.name, f"{why.value}; limit {why.limit}: {why.because}".rstrip(": "))
+            why = failed_of(each.name, each.because, each.text, each.values, each.margin)
+            amounts = "; limit ".join(filter(None, (why.value, why.limit)))
+            return Next(at, after.status, each.name, f"{amounts}: {why.because}".rstrip(": "))
     for each in after.undecided:
         if each.name not in undecided:
             return Next(at, after.status, each.name, f"not known: {', '.join(map(in_words, each.missing))}")

@@ -5,13 +5,16 @@ Times are microseconds since the epoch, event time unless said otherwise.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
 import attrs
 
+from dsl.terms.intervals import Operator
 from dsl.terms.statements import Requirement
 from dsl.terms.texts import text
 from dsl.versions import PackChanges, changes
+from examples.port.marks import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +30,7 @@ GONE: Final = "gone"
 """The status of a change after which a ship is no longer judged."""
 KEYS: Final = {"berth": "id", "tide": "sensor", "stream": "station", "wind": "station", "vessel": "mmsi"}
 """The sources, and which field of each is its key."""
+_COMPARISONS: Final = get_args(Operator)
 
 
 @attrs.frozen
@@ -145,7 +149,9 @@ def change_of(time: int, name: str, verdict: Verdict, read: Mapping[str, tuple[s
         name,
         verdict.status,
         tuple(
-            failed_of(each.name, each.because, each.values, each.margin) for each in verdict.because if not each.missing
+            failed_of(each.name, each.because, each.text, each.values, each.margin)
+            for each in verdict.because
+            if not each.missing
         ),
         tuple(Missing(each.name, each.missing) for each in verdict.because if each.missing),
         verdict.pack,
@@ -153,25 +159,40 @@ def change_of(time: int, name: str, verdict: Verdict, read: Mapping[str, tuple[s
     )
 
 
-def failed_of(rule: str, because: str | None, values: Iterable[Shown], margin: tuple[float, str] | None) -> Failed:
-    """Return a requirement that fails: of the values that a reason shows, the last two are what is compared.
+def failed_of(
+    rule: str, because: str | None, condition: str, values: Iterable[Shown], margin: tuple[float, str] | None
+) -> Failed:
+    """Return a requirement that fails, with what its condition compares; if that is more, with all that it reads.
 
     >>> shown = [("tide.height", 0.4, "m"), ("clearance", 98.7, "cm"), ("100 cm", 100, "cm")]
-    >>> failed_of("clearance", None, shown, (-1.3, "cm"))
+    >>> failed_of("clearance", None, "clearance >= 100 cm", shown, (-1.3, "cm"))
     Failed(rule='clearance', because='', value='98.7 cm', limit='100 cm', margin='-1.3 cm')
     """
-    said = ["not known" if value is None else amount(value, unit) for _, value, unit in values]
-    limit = said.pop() if len(said) > 1 else ""
-    return Failed(rule, because or "", said[-1] if said else "", limit, None if margin is None else amount(*margin))
+    said = {label: "not known" if value is None else amount(value, unit) for label, value, unit in values}
+    value, limit = _compared(condition, said)
+    return Failed(rule, because or "", value, limit, None if margin is None else amount(*margin))
+
+
+def _compared(condition: str, said: Mapping[str, str]) -> tuple[str, str]:
+    """The value and the limit of a comparison, on whichever side a constant stands; of anything else no limit."""
+    for left, right in permutations(said, 2):
+        if any(condition == f"{left} {symbol} {right}" for symbol in _COMPARISONS):
+            return (said[right], said[left]) if said[left] == left.strip('"') else (said[left], said[right])
+        if condition.startswith(f"between({left}, {right}, "):
+            last = condition.removeprefix(f"between({left}, {right}, ").removesuffix(")")
+            return said[left], f"{said[right]} to {said.get(last, last)}"
+    read = {label: shown for label, shown in said.items() if all(map(str.isidentifier, label.split(".")))}
+    labelled = [f"{in_words(label)} {shown}" for label, shown in read.items()]
+    return ", ".join(read.values() if len(read) == 1 else labelled), ""
 
 
 def amount(value: Any, unit: str) -> str:
     """Return a value with its unit.
 
-    >>> amount(-1.2999999999998, "cm"), amount("tanker", "")
-    ('-1.3 cm', 'tanker')
+    >>> amount(-1.2999999999998, "cm"), amount(22052.0, "m²"), amount("tanker", "")
+    ('-1.3 cm', '22052 m²', 'tanker')
     """
-    shown = f"{value:.4g}" if isinstance(value, float) else str(value)
+    shown = f"{value:.6g}" if isinstance(value, float) else str(value)
     return f"{shown}{unit}" if unit == "°" else f"{shown} {unit}".rstrip()
 
 

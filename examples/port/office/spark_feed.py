@@ -107,8 +107,9 @@ def _failed(reason: Any) -> Failed:
     values = [(each["_1"], _value(each["_2"]), each["_3"]) for each in reason["values"]]
     margin = reason["margin"]
     return failed_of(
-        reason["name"], reason["because"], values, None if margin is None else (margin["_1"], margin["_2"])
-    )
+        reason["name"], reason["because"], reason["text"], values,
+        None if margin is None else (margin["_1"], margin["_2"]),
+    )  # fmt: skip
 
 
 def _value(text: str | None) -> Any:

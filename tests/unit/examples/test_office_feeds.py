@@ -11,8 +11,11 @@ import attrs
 import pytest
 
 from cartesius import Event as Item
+from dsl import RulePack, Source, between, require
+from dsl.units import degrees, metres
 from examples.port.inputs import read_day
 from examples.port.office.kafka_feed import KafkaFeed, follow
+from examples.port.office.records import change_of
 from examples.port.office.replay import ONE_DAY, Replay
 from examples.port.office.spark_feed import SparkFeed
 from examples.port.office.store import Store
@@ -99,6 +102,37 @@ def test_a_topic_that_is_slow_keeps_the_others_waiting(day_and_rules):
     assert store.newest_ids() == (0, 0)
 
 
+# ------------------------------------------------------------------------------------------------ what fails, in words
+
+ship = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres, beam=metres, course=degrees, kind=str)
+quay = Source("berth", key=None, depth=metres)
+
+
+@pytest.mark.parametrize(
+    ("condition", "value", "limit"),
+    [
+        (quay.depth >= ship.draught * 1.1, "15.24 m", "16.94 m"),
+        (ship.draught * 1.1 <= quay.depth, "16.94 m", "15.24 m"),
+        (100 * metres >= ship.length, "400 m", "100 m"),
+        (ship.length * ship.beam <= 22000 * metres * metres, "22052 m²", "22000 m²"),
+        (ship.length <= 399.99 * metres, "400 m", "399.99 m"),
+        (between(ship.course, 60 * degrees, 120 * degrees), "20°", "60° to 120°"),
+        (ship.kind == "tanker", "tug", "tanker"),
+        ((ship.kind == "tanker") | (ship.kind == "cargo"), "tug", ""),
+        ((ship.length <= 100 * metres) & (ship.draught <= 15 * metres), "length 400 m, draught 15.4 m", ""),
+    ],
+)
+def test_value_and_limit_are_what_the_condition_compares(condition, value, limit):
+    """They were the last two that a reason shows: of a span its ends, of other conditions two of their constants."""
+    pack = RulePack("port", subject=ship)
+    with pack:
+        require(condition, "rule")
+    row = {"mmsi": 7, "draught": 15.4, "length": 400.0, "beam": 55.13, "course": 20.0, "kind": "tug"}
+    verdict = pack.check({"vessel": row, **({"berth": {"depth": 15.24}} if "berth" in pack.sources else {})})
+    (failed,) = change_of(0, "EVA", verdict, {}).failed
+    assert (failed.value, failed.limit) == (value, limit)
+
+
 # -------------------------------------------------------------------------------------------------------------- Spark
 
 
@@ -107,7 +141,7 @@ def row(time, mmsi, status, *because):
 
 
 REASON = {
-    "name": "clearance", "because": "she must stay afloat", "missing": [],
+    "name": "clearance", "text": "clearance >= 50 cm", "because": "she must stay afloat", "missing": [],
     "values": [
         {"_1": "tide.height", "_2": "0.4", "_3": "m"}, {"_1": "clearance", "_2": "43.000000001", "_3": "cm"},
         {"_1": "50 cm", "_2": "50", "_3": "cm"},
