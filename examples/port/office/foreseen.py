@@ -1,8 +1,8 @@
 """The next change of a ship's verdict that the forecasts foresee.
 
-Tide, stream and wind of the day are predictions; the ship is taken to stay where she is, as she is, at her speed in
-whole knots. Her verdict is that of the pack itself, at each time at which one of the rows changes that count for her.
-Where the predictions end, nothing further is foreseen.
+Tide, stream and wind of the day are predictions; the ship is taken to stay where she is, to a thousandth of a degree,
+as she is, at her speed in whole knots. Her verdict is that of the pack itself, at each time at which one of the rows
+changes that count for her. Where the predictions end, nothing further is foreseen.
 
 Source: RULES.md, "Arrivals", for what is a prediction.
 """
@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from dsl import RulePack
+from dsl.terms.statements import conditions
+from dsl.terms.terms import observations
 from examples.port.marks import in_words
 from examples.port.office.judging import Links
 from examples.port.office.records import KEYS, failed_of
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
 KEPT: Final = 2_000
 """Of how many situations what lies ahead is kept."""
-_FOREIGN: Final = ("mmsi", "name", "position", "course", "speed")
 
 
 @attrs.frozen
@@ -53,7 +54,7 @@ class Foresight:
     """
 
     def __init__(self, day: Day, pack: RulePack) -> None:
-        self._pack = pack
+        self._judge_by(pack)
         self._lock = RLock()
         self._kept: OrderedDict[tuple[Any, ...], list[tuple[int, Verdict]]] = OrderedDict()
         self._links = Links(day)
@@ -69,9 +70,13 @@ class Foresight:
             return False
         found = RulePack.from_text(pack.text)
         with self._lock:
-            self._pack = found
+            self._judge_by(found)
             self._kept.clear()
         return True
+
+    def _judge_by(self, pack: RulePack) -> None:
+        read = (each for condition in conditions(pack.statements) for each in observations(condition))
+        self._pack, self._read = pack, {each.field for each in read if each.source.name == "vessel"}
 
     def has(self, ship: Values) -> bool:
         """Whether what lies ahead of a ship in her situation has been looked for, so that it is known at once."""
@@ -102,7 +107,7 @@ class Foresight:
             rows = {source: self._rows[source, key] for source, key in keys.items() if source != "berth"}
             times = sorted({time for each in rows.values() for time, _ in each})
             situation: dict[str, Any] = {
-                "vessel": {**ship, "speed": _whole(ship["speed"])},
+                "vessel": _roughly(ship),
                 "berth": self._berths.get(keys.get("berth")),
             }
             found: list[tuple[int, Verdict]] = []
@@ -120,12 +125,15 @@ class Foresight:
 
     def _alike(self, ship: Values, keys: Mapping[str, str]) -> tuple[Any, ...]:
         """What makes the situations of two ships different."""
-        own = (value for name, value in ship.items() if name not in _FOREIGN)
-        return (*own, _whole(ship["speed"]), *sorted(keys.items()))
+        own = (value for name, value in _roughly(ship).items() if name in self._read)
+        return (*own, *sorted(keys.items()))
 
 
-def _whole(knots: float | None) -> float | None:
-    return None if knots is None else float(round(knots))
+def _roughly(ship: Values) -> Values:
+    """A report as it is looked ahead from: one that differs by what receivers make of a ship at rest is the same."""
+    knots, place = ship["speed"], ship["position"]
+    speed = None if knots is None else float(round(knots))
+    return {**ship, "speed": speed, "position": place and tuple(round(degrees, 3) for degrees in place)}
 
 
 def _told(at: int, before: Verdict, after: Verdict) -> Next:

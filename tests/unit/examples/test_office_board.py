@@ -139,6 +139,24 @@ def test_a_restriction_that_is_foreseen_says_the_value_and_the_limit(office):
     assert answer["next"]["why"].endswith("limit 50 cm: she must stay afloat")
 
 
+def test_what_is_foreseen_of_a_ship_near_her_berth_is_not_what_was_of_her_further_off(day_and_rules):
+    """What lies ahead was kept by all but her position, so that her first report spoke for all later ones."""
+    day, rules = day_and_rules
+    berth = next(each.values for each in day.readings if each.values.get("id") == "constable-hook")
+    ship = {
+        "mmsi": 1, "name": "EVA", "vessel_type": "tanker", "hazard": None, "length": 209.0, "beam": 24.0,
+        "draught": 10.8, "speed": 8.0, "course": 82.8, "destination": berth["id"], "direction": "inbound",
+        "position": berth["position"],
+    }  # fmt: skip
+    far = {**ship, "position": (berth["position"][0] - 0.005, berth["position"][1] - 0.006)}
+    foresight = Foresight(day, rules)
+    told = [foresight.next_change(each, day.start + 10 * HOUR // 3) for each in (far, ship)]
+    assert [each and (iso(each.at)[11:16], each.status) for each in told] == [
+        ("03:48", "allowed"),
+        ("03:48", "restricted"),
+    ]
+
+
 def test_a_ship_without_a_verdict_is_unknown_never_allowed():
     store = Store(":memory:")
     row = {"mmsi": 1, "name": "EVA", "position": [40.6, -74.0], "destination": "elsewhere", "direction": "still"}
