@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from cartesius.data.events import EARLIEST, LATEST, Time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 Interval: TypeAlias = tuple[Time, Time]
 Validity: TypeAlias = tuple[Interval, ...]
@@ -48,9 +48,3 @@ def union(intervals: Iterable[Interval]) -> Validity:
         else:
             merged.append((since, until))
     return tuple(merged)
-
-
-def bounds(validity: Validity) -> Iterator[Time]:
-    """Iterate over the times at which it begins or ends."""
-    for interval in validity:
-        yield from interval

@@ -23,7 +23,7 @@ from cartesius.data.codec import pack
 from cartesius.data.entries import ABSENT, FRESH, GONE, LIVE, Entry
 from cartesius.data.events import EARLIEST, LATEST
 from cartesius.data.journals import put
-from cartesius.data.validity import Validity, bounds, covers
+from cartesius.data.validity import Validity, covers
 from cartesius.errors import NotStorable
 from cartesius.storage.memories import Memory
 
@@ -110,17 +110,21 @@ class Moment:
         at = self.at
         if at is None:
             return True
-        was, now = covers(version.was, at), covers(version.validity, at)
-        for bound in bounds(version.validity):
-            if at < bound < self.next:
-                self.next = bound
-        if version.was is not version.validity:
-            for bound in bounds(version.was):
-                if at < bound < self.next:
-                    self.next = bound
+        now = self._holds(version.validity, at)
+        was = now if version.was is version.validity else self._holds(version.was, at)
         if was or now:
             version.state = LIVE if was and now else FRESH if now else GONE
         return was or now
+
+    def _holds(self, validity: Validity, at: Time) -> bool:
+        """Whether ``at`` is in ``validity``, noting when that changes next; a plain loop, as all versions are asked."""
+        holds = False
+        for since, until in validity:
+            bound = since if at < since else until
+            if at < bound < self.next:
+                self.next = bound
+            holds = holds or since <= at < until
+        return holds
 
 
 @final
