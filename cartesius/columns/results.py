@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cartesius.installation import needing
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from cartesius.data.calendars import Calendar
 
+    Restated: TypeAlias = "Callable[[Any, pa.Field], tuple[Any, pa.Field] | None]"
 
 ArrowTable: TypeAlias = pa.Table
 """What `Engine.push_many` returns."""
@@ -109,27 +111,25 @@ def dated(table: pa.Table, calendar: Calendar) -> pa.Table:
             times = _instants(column, kind, length)
             table = table.set_column(place, field.name, times)
         elif field.name in ("key", "value"):
-            found = with_windows(column, field, kind, length, calendar.shown_value)
+            found = restated(column, field, partial(_dated_texts, shown=calendar.shown_value), kind, length)
             table = table if found is None else table.set_column(place, found[1], found[0])
     return table
 
 
-def with_windows(
-    column: Any, field: pa.Field, kind: pa.DataType, length: int = 1, shown: Callable[[Any], Any] | None = None
+def restated(
+    column: Any, field: pa.Field, texts: Restated, kind: pa.DataType | None, length: int = 1
 ) -> tuple[Any, pa.Field] | None:
-    """Return a column, and its field, with the windows in its values at instants; None: there are none.
+    """Return a column, and its field, with the windows in its values at instants; None: it stays as it is.
 
     Args:
         column: An array, or a chunked one.
-        field: Its field, which says what structs stand for.
-        kind: What instants are: timestamps of microseconds.
+        field: Its field, which says what structs and texts stand for.
+        texts: Gives what a column of texts that stand for values becomes, and its field; None: it stays.
+        kind: What instants are: timestamps of microseconds; None: windows stay.
         length: How many of those a time unit is.
-        shown: Gives a value with its windows at instants, for what is kept as texts; None: these stay.
     """
-    if shown is not None and (field.metadata or {}).get(KIND) == PACKED.encode():
-        if not pc.any(pc.match_substring(column, _WINDOW_TEXT)).as_py():
-            return None
-        return packed(map(shown, from_arrow(column, field).to_list())).to_arrow(), field
+    if (field.metadata or {}).get(KIND) == PACKED.encode():
+        return texts(column, field)
     if not pa.types.is_struct(field.type):
         return None
     if isinstance(column, pa.ChunkedArray):
@@ -140,17 +140,24 @@ def with_windows(
     if column.offset or any(len(item) != len(column) for item in items):
         column = pa.concat_arrays([column])
         items = [column.field(place) for place in range(len(fields))]
-    if (field.metadata or {}).get(KIND) == WINDOW:
+    if kind is not None and (field.metadata or {}).get(KIND) == WINDOW:
         items = [_instants(item, kind, length) for item in items]
         found = [one.with_type(item.type) for one, item in zip(fields, items, strict=True)]
     else:
-        inner = [with_windows(item, one, kind, length, shown) for item, one in zip(items, fields, strict=True)]
+        inner = [restated(item, one, texts, kind, length) for item, one in zip(items, fields, strict=True)]
         if not any(inner):
             return None
         items = [item if one is None else one[0] for item, one in zip(items, inner, strict=True)]
         found = [known if one is None else one[1] for known, one in zip(fields, inner, strict=True)]
     mask = column.is_null() if column.null_count else None
     return pa.StructArray.from_arrays(items, fields=found, mask=mask), field.with_type(pa.struct(found))
+
+
+def _dated_texts(column: Any, field: pa.Field, shown: Callable[[Any], Any]) -> tuple[Any, pa.Field] | None:
+    """Return texts that stand for values with the windows in these at instants; None: there are none."""
+    if not pc.any(pc.match_substring(column, _WINDOW_TEXT)).as_py():
+        return None
+    return packed(map(shown, from_arrow(column, field).to_list())).to_arrow(), field
 
 
 def _instants(times: Any, kind: pa.DataType, length: int) -> Any:

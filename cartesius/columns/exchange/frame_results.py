@@ -18,9 +18,9 @@ from cartesius.analysis.lineage import Column, Composed, value_of
 from cartesius.columns.batches.row_by_row import in_order, is_table
 from cartesius.columns.batches.running import Attempt, attempt, compiled_of
 from cartesius.columns.batches.slicing import between, stacked
-from cartesius.columns.results import as_table, table_of, with_windows
+from cartesius.columns.results import as_table, restated, table_of
 from cartesius.columns.stages.rows import FAR
-from cartesius.columns.vectors.vectors import KIND, PACKED, RECORD, TUPLE, Struct, from_arrow
+from cartesius.columns.vectors.vectors import KIND, RECORD, TUPLE, Struct, from_arrow
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Tuple
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 RESERVED: Final = ("change", "key", "start", "end")
 """The columns of a result beside the fields of its value."""
+_UNSIGNED: Final = 2**64
 _OF_STREAMS: Final = ("event", "retract")
 _OF_TABLES: Final = ("update", "delete")
 
@@ -99,7 +100,7 @@ def _flat(table: pa.Table, output: Reactive, name: str, timeline: Timeline) -> p
     fields = [pa.field("change", columns["change"].type)]
     if "key" in table.column_names:
         key = table.column("key"), table.schema.field("key")
-        columns["key"], key_field = (timeline.kind is not None and with_windows(*key, timeline.kind)) or key
+        columns["key"], key_field = restated(*key, _numbers, timeline.kind) or key
         fields.append(key_field)
     for bound in ("start", "end"):
         columns[bound] = _times(table, bound, timeline)
@@ -113,14 +114,14 @@ def _flat(table: pa.Table, output: Reactive, name: str, timeline: Timeline) -> p
         names = _names(output, field, [one.name for one in inner])
         inner, items = [one.with_name(each) for one, each in zip(inner, names, strict=True)], values.flatten()
     for each, column in zip(inner, items, strict=True):
-        item, one = (timeline.kind is not None and with_windows(column, each, timeline.kind)) or (column, each)
+        item, one = restated(column, each, _numbers, timeline.kind) or (column, each)
         if one.name in RESERVED:
             message = (
                 f"run_frames: expected results of {name!r} whose fields differ from the columns beside them"
                 f" ({', '.join(RESERVED)}) but one is called {one.name!r}; yield it under another name"
             )
             raise InvalidArgument(message)
-        columns[one.name], one = _decimals(item, one) or (item, one)
+        columns[one.name] = item
         fields.append(one)
     return pa.Table.from_arrays(list(columns.values()), schema=pa.schema(fields))
 
@@ -136,15 +137,18 @@ def _known(output: Reactive, timeline: Timeline) -> list[str]:
     return []
 
 
-def _decimals(column: Any, field: pa.Field) -> tuple[pa.Array, pa.Field] | None:
-    """Return decimals as a column of such, and its field; None if it is no text that stands for some."""
-    if (field.metadata or {}).get(KIND) != PACKED.encode():
-        return None
+def _numbers(column: Any, field: pa.Field) -> tuple[pa.Array, pa.Field] | None:
+    """Return texts that stand for numbers as a column of these, ints beyond 64 bits as decimals; None: for others."""
     values = from_arrow(column, field).to_list()
-    if {*map(type, values)} - {Decimal, NoneType}:
+    kinds = {*map(type, values)} - {NoneType}
+    if kinds - {Decimal} and kinds != {int}:
         return None
+    is_whole = kinds == {int}
+    fits = is_whole and all(each is None or 0 <= each < _UNSIGNED for each in values)
+    if is_whole and not fits:
+        values = [None if each is None else Decimal(each) for each in values]
     try:
-        found = pa.array(values)
+        found = pa.array(values, pa.uint64() if fits else None)
     except pa.ArrowException:  # more digits than Arrow has, or none
         return None
     return found, pa.field(field.name, found.type)

@@ -18,7 +18,7 @@ from cartesius import CartesiusError, Reactive, correlate, run_frames
 from cartesius.errors import InvalidArgument
 from restrictions import as_table, key_by, most_recently, optionally, retracting, tumbling, within, without
 from restrictions.streams import map_
-from restrictions.tables import aggregate, sum_
+from restrictions.tables import aggregate, count, max_, sum_
 from restrictions.windows import on_close
 
 order, payment = Reactive("order"), Reactive("payment")
@@ -349,6 +349,27 @@ def test_decimals_that_are_computed_come_out_as_decimals(kind):
     assert table.column("total").to_pylist() == [Decimal("3.00"), Decimal("40.00")]
     again = map_(Reactive("found"), lambda found: found.total * 2)
     assert run_frames(again, {"found": found}, at="start", to="arrow").column("value").to_pylist() == [6, 80]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "duckdb", "arrow"])
+def test_numbers_for_which_a_batch_has_texts_are_numbers_in_frames(kind):
+    """Ints beyond 64 bits with a sign, and decimals inside of tuples and of keys."""
+    large = 2**63
+    orders = pa.table(
+        {"id": pa.array([large, 7, None], pa.uint64()), "price": [Decimal("1.50")] * 3, "time": [1, 2, 3]}
+    )
+    pairs = map_(order, lambda order: (order.id, (order.price * 2, order.id)))
+    programs = {
+        "most": (aggregate(order, max_.of("id"), restrict=tumbling(10)), "value", [large]),
+        "sum": (aggregate(order, sum_.of("id"), restrict=tumbling(10)), "value", [large, large + 7]),
+        "far": (map_(order, lambda order: order.id * -2), "value", [-2 * large, -14, None]),
+        "keys": (aggregate(order, count, by="id", restrict=tumbling(10)), "key", [large, 7]),
+        "pairs": (pairs, "_2", [Decimal("3.00")] * 3),
+    }
+    for program, column, expected in programs.values():
+        found = run_frames(program, {"order": orders}, at="time", to=kind)
+        told = list(found[column]) if kind == "pandas" else pa.table(found).column(column).to_pylist()
+        assert [each["0"] if isinstance(each, dict) else each for each in told] == expected
 
 
 @pytest.mark.parametrize("yields", ["as a dict", "as a tuple", "as it came"])
