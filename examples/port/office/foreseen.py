@@ -1,8 +1,8 @@
 """The next change of a ship's verdict that the forecasts foresee.
 
 Tide, stream and wind of the day are predictions; the ship is taken to stay where she is, to a thousandth of a degree,
-as she is, at her speed in whole knots. Her verdict is that of the pack itself, at each time at which one of the rows
-changes that count for her. Where the predictions end, nothing further is foreseen.
+as she is, at her speed. Her verdict is that of the pack itself, at each time at which one of the rows changes that
+count for her. Where the predictions end, nothing further is foreseen.
 
 Source: RULES.md, "Arrivals", for what is a prediction.
 """
@@ -131,9 +131,8 @@ class Foresight:
 
 def _roughly(ship: Values) -> Values:
     """A report as it is looked ahead from: one that differs by what receivers make of a ship at rest is the same."""
-    knots, place = ship["speed"], ship["position"]
-    speed = None if knots is None else float(round(knots))
-    return {**ship, "speed": speed, "position": place and tuple(round(degrees, 3) for degrees in place)}
+    place = ship["position"]
+    return {**ship, "position": place and tuple(round(degrees, 3) for degrees in place)}
 
 
 def _told(at: int, before: Verdict, after: Verdict) -> Next:

@@ -157,6 +157,18 @@ def test_what_is_foreseen_of_a_ship_near_her_berth_is_not_what_was_of_her_furthe
     ]
 
 
+def test_what_is_foreseen_goes_by_the_speed_that_a_ship_has(day_and_rules):
+    """It went by whole knots: 10.3 were 10, and a limit of 10 in the fog to come was not foreseen to stop her."""
+    day, rules = day_and_rules
+    ship = {
+        "mmsi": 1, "name": "EVA", "vessel_type": "tug", "hazard": None, "length": 30.0, "beam": 9.0, "draught": 4.0,
+        "speed": 10.3, "course": 0.0, "destination": "elsewhere", "direction": "outbound", "position": (40.6, -73.8),
+    }  # fmt: skip
+    told = Foresight(day, rules).next_change(ship, day.start + 9 * HOUR)
+    assert told
+    assert (told.status, told.rule) == ("restricted", "safe speed in restricted visibility")
+
+
 def test_a_ship_without_a_verdict_is_unknown_never_allowed():
     store = Store(":memory:")
     row = {"mmsi": 1, "name": "EVA", "position": [40.6, -74.0], "destination": "elsewhere", "direction": "still"}
