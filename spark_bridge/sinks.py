@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 _POSITION: Final = "cartesius_position"  # helper columns; a value's field may have any other name
 _WHERE: Final = ("output", "key")
 _FOLDER: Final = "batch"
-_JSON: Final = {
+JSON: Final = {
     "timeZone": "UTC",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
     "dateFormat": "yyyy-MM-dd",
     "ignoreNullFields": "false",
 }
-"""How Spark writes values as JSON; its defaults would lose microseconds."""
+"""How a sink has Spark write values as JSON; its defaults would lose microseconds."""
 
 
 def to_parquet(path: str) -> Sink:
@@ -92,8 +92,8 @@ def to_kafka(servers: str, topic: str, options: Mapping[str, str] | None = None)
         names = [name for name in _WHERE if name in batch.columns]
         rest = [column(name) for name in batch.columns if name not in names]
         records = batch.select(
-            f.to_json(f.struct(*map(column, names)), _JSON).alias("key"),
-            f.to_json(f.struct(*rest), _JSON).alias("value"),
+            f.to_json(f.struct(*map(column, names)), JSON).alias("key"),
+            f.to_json(f.struct(*rest), JSON).alias("value"),
             f.monotonically_increasing_id().alias(_POSITION),
         )
         # Which bucket comes first may differ when a micro-batch comes again; the rows of one key do not. What has no

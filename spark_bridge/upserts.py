@@ -15,6 +15,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from cartesius.installation import needing
+from spark_bridge.sinks import JSON
 from spark_bridge.transport.envelope import column, quoted
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def _text(value: Column, kind: t.DataType) -> Column:
             return f.date_format(value, "yyyy-MM-dd HH:mm:ss.SSSSSSXXXXX")
         case t.BinaryType():
             return f.concat(f.lit("\\x"), f.hex(value))
-    return value.cast("string") if postgresql_type(kind) != "jsonb" else f.to_json(value)
+    return value.cast("string") if postgresql_type(kind) != "jsonb" else f.to_json(value, JSON)
 
 
 def to_delta(path: str) -> Sink:
