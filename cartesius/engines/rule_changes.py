@@ -119,11 +119,21 @@ def gone_on(
     changed: dict[Reactive, list[Event]] = {}
     for was, is_ in zip(old._program.joins, new._program.joins, strict=True):
         if _is_view(is_):
-            changes = _changes(old.query(was.reactives[0]), new.query(is_.reactives[0]), is_.name, time)
+            changes = _changes(_told(old, was.reactives[0], saved), new.query(is_.reactives[0]), is_.name, time)
             changed.update(dict.fromkeys(is_.reactives, changes) if changes else {})
     emitted = new._steps.atomically(lambda: new._steps.propagate(changed, set())) if changed else []
     new._journal.is_open = False  # the results are here
     return new, new._world.calendar.shown(emitted)
+
+
+def _told(old: Engine, table: Reactive, saved: Mapping[str, Any]) -> Mapping[Any, Any]:
+    """Return the rows of a table that were told; where an old rule raises on what is there, it was undecided then."""
+    try:
+        return old.query(table)
+    except Exception:  # it raises by now, as the engine was a lenient one before
+        lenient = Engine(*old.outputs, on_error="unknown", _layout=saved["layout"])
+        load_engine(lenient, saved)
+        return lenient.query(table)
 
 
 def _changes(old: Mapping[Any, Any], new: Mapping[Any, Any], name: str, time: Time) -> list[Event]:

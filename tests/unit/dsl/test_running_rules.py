@@ -172,6 +172,17 @@ def test_a_new_rule_that_raises_on_what_is_there_is_refused():
     assert rules.snapshot() == before
 
 
+def test_a_rule_that_raises_on_what_came_when_it_could_be_undecided_is_mended():
+    lenient = RunningRules(pack("draught must be below 5 m\n"), on_error="unknown")
+    lenient.push("vessel", row("vessel", 1, 3, 0) | {"draught": "deep"}, 0)
+    rules = RunningRules.restore(lenient.snapshot())
+    with pytest.raises(InvalidRule, match="a rule raises on what is there: TypeError"):
+        rules.change(pack("draught must be below 6 m\n"))
+    mended = pack("length must be below 5 m\n")
+    assert [event.value.value.status for event in rules.change(mended)] == ["restricted"]
+    assert rules.verdicts()[1].pack == mended.version
+
+
 def test_a_file_is_followed_and_who_changed_it_is_logged(tmp_path):
     file, log = tmp_path / "port.rules", PackLog(tmp_path / "packs.jsonl")
     file.write_text(HEAD + RULES[0])

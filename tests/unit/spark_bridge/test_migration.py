@@ -189,17 +189,30 @@ def meaning(because):
     return sorted(failed), sorted({part for _, missing in reasons for part in missing})
 
 
-def over_harbour(reactive):
+def over_harbour(reactive, on_error="fail"):
     """Buckets of a pack, which may be a migration."""
     outputs = getattr(reactive, "outputs", (reactive,))
     made = bucket_rows.buckets_of(*outputs, inputs=HARBOUR)
-    made.states = BucketStates(outputs, HARBOUR, before=getattr(reactive, "before", {}))
+    made.states = BucketStates(outputs, HARBOUR, before=getattr(reactive, "before", {}), on_error=on_error)
     return made
 
 
 calls = st.lists(
     st.tuples(st.sampled_from(["vessel", "vessel", "pier"]), st.integers(1, 5), st.integers(1, 12)), max_size=20
 )
+
+
+def test_a_rule_that_raises_on_what_came_when_it_could_be_undecided_is_mended():
+    texts = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres, destination=metres)  # no metres come
+    raising, mended = (RulePack("port", subject=texts) for _ in range(2))
+    with raising:
+        require(texts.destination <= 5 * metres, name="raises")
+    with mended:
+        require(texts.length <= 100 * metres, name="length")
+    ships = [*some_rows([("vessel", 1, 9)], 0)]
+    state = bucket_rows.run(over_harbour(raising.table(), "unknown"), 0, None, ships).state
+    outcome = bucket_rows.run(over_harbour(migrate(mended.table(), raising.table())), 0, state, [])
+    assert [value["status"] for _, _, value, _ in shown(outcome)] == ["restricted"]
 
 
 @settings(max_examples=30)
