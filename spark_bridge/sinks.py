@@ -17,7 +17,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as f
 
 from cartesius.errors import InvalidArgument
-from spark_bridge.transport.envelope import column
+from spark_bridge.transport.envelope import JSON, column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,14 +29,6 @@ if TYPE_CHECKING:
 _POSITION: Final = "cartesius_position"  # helper columns; a value's field may have any other name
 _WHERE: Final = ("output", "key")
 _FOLDER: Final = "batch"
-JSON: Final = {
-    "timeZone": "UTC",
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-    "dateFormat": "yyyy-MM-dd",
-    "ignoreNullFields": "false",
-}
-"""How a sink has Spark write values as JSON; its defaults would lose microseconds."""
 
 
 def to_parquet(path: str) -> Sink:

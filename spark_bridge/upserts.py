@@ -15,8 +15,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from cartesius.installation import needing
-from spark_bridge.sinks import JSON
-from spark_bridge.transport.envelope import column, quoted
+from spark_bridge.transport.envelope import JSON, column, quoted
 
 if TYPE_CHECKING:
     from psycopg import Cursor, sql

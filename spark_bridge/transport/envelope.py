@@ -28,6 +28,14 @@ if TYPE_CHECKING:
     from spark_bridge.transport.source_frames import Source
 
 FOREVER: Final = "TIMESTAMP '2250-01-01 00:00:00Z'"  # it goes through pandas, whose timestamps end in 2262
+JSON: Final = {
+    "timeZone": "UTC",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+    "dateFormat": "yyyy-MM-dd",
+    "ignoreNullFields": "false",
+}
+"""How Spark writes values as JSON: alike in each zone of a session. Its defaults would lose microseconds."""
 
 
 def quoted(name: str) -> str:
@@ -138,9 +146,19 @@ def _unpacked(parts: DataFrame, layout: Layout, schema: t.StructType) -> DataFra
 
 def _of_results(layout: Layout, key: t.DataType) -> list[Column]:
     """Return the columns that results of all outputs have."""
-    keys = [f.col(f"key_{place}").cast(key) for place in range(len(layout.keys))] or [f.lit(None).cast(key)]
+    keys = [_key(f.col(f"key_{place}"), kind, key) for place, kind in enumerate(layout.keys)]
     change = _named(CHANGES, f.col("change")).alias("change")
-    return [change, f.coalesce(*keys).alias("key"), f.col("start"), f.col("end")]
+    return [change, f.coalesce(*keys, f.lit(None).cast(key)).alias("key"), f.col("start"), f.col("end")]
+
+
+def _key(key: Column, kind: t.DataType, wanted: t.DataType) -> Column:
+    """Return a key as what keys of all outputs are: if it is a text, then another one than that of any other key."""
+    match kind, wanted:
+        case t.TimestampType(), t.StringType():
+            return f.get_json_object(f.to_json(f.struct(key.alias("key")), JSON), "$.key")
+        case ((t.StructType() | t.ArrayType()), t.StringType()):
+            return f.to_json(key, JSON)
+    return key.cast(wanted)
 
 
 def _fields(layout: Layout) -> list[Column]:

@@ -461,6 +461,39 @@ def test_given_schemas_and_scalars(spark):
     assert [row.value for row in frames.results.collect()] == [3]
 
 
+def test_a_key_that_becomes_a_text_is_another_one_for_each_key(spark):
+    """Rows are kept by it (`to_postgresql`): two keys of one text would be one row."""
+    pairs = [("a, b", "c"), ("a", "b, c"), ("null", "c")]
+    times = [datetime(2026, 10, 25, hour, 30, tzinfo=UTC) for hour in (0, 1)]  # both are half past two in Amsterdam
+    named = correlate(
+        left=left,
+        yields=lambda left: {"p": left.p, "q": left.q},
+        restrict=as_table(lambda value: (value["p"], value["q"])),
+        name="named",
+    )
+    timed = correlate(
+        ship=Reactive("ship", table=True, key="t"),
+        yields=lambda ship: {"n": ship.n},
+        restrict=retracting() | as_table("ship"),
+        name="timed",
+    )
+    frames = {
+        "left": spark.createDataFrame([(START, *pair) for pair in pairs], "at timestamp, p string, q string"),
+        "ship": spark.createDataFrame([(START, time, 1) for time in times], "at timestamp, t timestamp, n long"),
+    }
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Amsterdam")
+    try:
+        results = correlate_frames([named, timed], frames, event_time="at", buckets=1).results
+        keys = sorted(row.key for row in results.collect())
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert keys == sorted([
+        *(json.dumps({"_1": p, "_2": q}, separators=(",", ":")) for p, q in pairs),
+        "2026-10-25T00:30:00.000000Z",
+        "2026-10-25T01:30:00.000000Z",
+    ])  # fmt: skip
+
+
 def test_results_of_broadcast_sources_come_once(spark):
     depth = correlate(
         berth=berth,
