@@ -145,8 +145,8 @@ def untraced(body: Any, note: Any = None) -> Any:
 # ----------------------------------------------------------------------------------------- programs and traces
 
 NAN = float("nan")
-ANYTHING = st.sampled_from(  # but null: where one is compared the two spellings differ (SEMANTICS 1.18)
-    [0, 1, 2, True, 1.0, "1", "", NAN, (1, None), (NAN,), [1], [1.0], {"k": 1}, -0.0, 2**70, 2.0**70]
+ANYTHING = st.sampled_from(  # but null, and NaN in a tuple: there the two spellings differ (SEMANTICS 1.18)
+    [0, 1, 2, True, 1.0, "1", "", NAN, (1, None), [1], [1.0], {"k": 1}, -0.0, 2**70, 2.0**70]
 )
 SMALL = st.sampled_from([0, 1, 2, True, 1.0])
 
