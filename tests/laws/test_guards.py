@@ -298,7 +298,7 @@ def test_a_condition_has_one_answer_in_every_tier_and_kernel() -> None:
 
 
 KERNELS = {
-    "versions", "consumption", "bands", "stepping", "zipping", "window_joins", "row_joins", "stacking", "same_key",
+    "versions", "bands", "stepping", "zipping", "window_joins", "row_joins", "stacking", "same_key",
 }  # fmt: skip
 
 

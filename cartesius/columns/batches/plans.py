@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cartesius.columns.judgements.ageing import ageing_stage
 from cartesius.columns.judgements.judging_plans import judging_stage
 from cartesius.columns.judgements.sifting import sifting_stage
-from cartesius.columns.loops.consuming_plans import consuming_stage
+from cartesius.columns.loops.stacking import stacking_stage
 from cartesius.columns.loops.stepping import stepping_stage
 from cartesius.columns.streams.absent_events import absence_stage
 from cartesius.columns.streams.bands import band_stage
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 KERNELS: tuple[Callable[[Join], Stage | str | None], ...] = (
     sifting_stage, collating_stage, version_stage, row_join_stage, zip_stage, ageing_stage, judging_stage, table_stage,
-    band_stage, sequence_stage, merge_stage, consuming_stage, stepping_stage,
+    band_stage, sequence_stage, merge_stage, stacking_stage, stepping_stage,
     window_totals_stage, window_join_stage, announcing_stage,
 )  # fmt: skip
 """Each returns the stage of a correlation, or why it has none, or nothing, if a correlation is not of its kind."""

@@ -57,10 +57,3 @@ def codes_under(components: Sequence[Component], rows: Sequence[Rows | None]) ->
     by_slot = dict(zip(present, codes, strict=True))
     every = [by_slot.get(index, np.zeros(0, np.int64)) for index in range(len(rows))]
     return [np.where(mine == NEVER, count, mine) if mine.min(initial=0) < 0 else mine for mine in every], count + 1
-
-
-def check_keyed(codes: Sequence[NDArray[np.int64]], count: int) -> None:
-    """Raise `NotColumnar` if something has no key, which is one key in each window."""
-    if any((mine == count - 1).any() for mine in codes):
-        reason = "an event in a window has no key"
-        raise NotColumnar(reason)

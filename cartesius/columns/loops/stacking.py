@@ -1,6 +1,8 @@
 """The kernel of `affinely` on all slots, if nothing else limits them: no loop is needed.
 
-Source: SEMANTICS 1.5; `stack_pairs`.
+Invariant: what is retained has its one use left.
+
+Source: ICFP 2018, doi:10.1145/3236762, section 4.4.1; SEMANTICS 1.5; `stack_pairs`.
 """
 
 from __future__ import annotations
@@ -10,65 +12,107 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cartesius.columns.bodies.code_headings import heading
-from cartesius.columns.loops.consumption import Consuming, Rest
+from cartesius.columns.bodies.coding import codes_under
+from cartesius.columns.bodies.computed import linking
+from cartesius.columns.bodies.vectorising import ColumnarBody
 from cartesius.columns.loops.stack_pairs import used_once
 from cartesius.columns.stages.arrival_order import arrival, by_key
-from cartesius.columns.stages.rows import nothing
-from cartesius.columns.stages.stages import Outcome, State
+from cartesius.columns.stages.candidates import Parts
+from cartesius.columns.stages.rows import joined, nothing
+from cartesius.columns.stages.stages import Outcome, Stage, State
+from cartesius.columns.stages.stored_rows import check_noted, rows_of
+from cartesius.columns.streams.gate_columns import filtered
+from cartesius.columns.streams.shapes import Shape, shape_of
+from cartesius.columns.streams.zipping import flow_of
+from cartesius.plan.nodes import OF_PRODUCTS
 
 if TYPE_CHECKING:
-    from cartesius.columns.loops.loop_texts import Plan
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
     from cartesius.columns.stages.rows import Rows
-    from cartesius.language.families import Slot
-    from cartesius.storage.conservation import Fate
+    from cartesius.columns.stages.stages import Moment
+    from cartesius.correlations.join_shape import Join
+    from cartesius.plan.nodes import Node
 
 
-class Stacking(Consuming):
+class Stacking(Stage):
     """Each event is used once, the newest first, or the oldest."""
+
+    def __init__(self, join: Join, shape: Shape) -> None:
+        super().__init__(join)
+        self.shape = shape
+        self.body = ColumnarBody(join, linking(join))
+        self.keys = [shape.keys.own(slot.index) for slot in join.slots]
 
     def source(self) -> str:
         """Return the code of what is yielded, below the functions that find the candidates."""
         return heading(self.join, "stacks.used_once") + "".join(f"\n{code.text}" for code in self.body.codes[-1:])
 
-    def tells(self, slot: Slot) -> frozenset[Fate | None]:
-        """Tell nothing, as nothing leaves but what is used."""
-        return frozenset()
+    def load(self, arriving: Mapping[int, Rows]) -> State:
+        """Return the memories."""
+        retained = []
+        for slot in self.join.slots:
+            entries = list(slot.memory.all())
+            check_noted(entries, {"uses"})
+            retained.append(rows_of(slot, entries, arriving.get(slot.index)))
+        return State(tuple(retained))
 
-    def find(
-        self, state: State, rows: list[Rows | None], held: tuple[dict[int, Rows | None], ...], steps: int
-    ) -> Outcome:
+    def store(self, state: State, stored: set[int]) -> None:
+        """Store the memories, and that each event may be used."""
+        super().store(state, stored)
+        for slot in self.join.slots:
+            for entry in slot.memory.all():
+                entry.uses = 1
+
+    def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Match what comes with what is left."""
+        if not any(map(len, arriving.values())):
+            return Outcome(nothing(), state, 0)
+        rows: list[Rows | None] = []
+        for slot, before in zip(self.join.slots, state.retained, strict=True):
+            parts = [one for one in (before, filtered(self.shape, slot, arriving.get(slot.index))) if one is not None]
+            rows.append(joined(parts) if parts else None)
+        codes, count = self._codes(rows)
         present = [one for one in rows if one is not None]
         if len(present) < len(rows):
-            self.codes(self.under, rows)  # an error in what is equated is one, whoever is there
-            retained = [None if one is None else one.as_retained() for one in rows]
-            uses = [None if one is None else np.ones(len(one), np.int64) for one in rows]
-            return Outcome(nothing(), State(tuple(retained), Rest(held, tuple(uses))), 0)
-        codes, count = self.codes(self.under, rows)
+            return Outcome(nothing(), State(tuple([None if one is None else one.as_retained() for one in rows])), 0)
         lengths = [len(one) for one in present]
-        firsts, slot = np.cumsum([0, *lengths[:-1]]), np.repeat(np.arange(len(rows), dtype=np.int16), lengths)
-        order, n = arrival(present, steps), sum(lengths)
-        code = np.concatenate(codes) if self.under else np.zeros(n, np.int64)
-        if self.under:
+        firsts, slots = np.cumsum([0, *lengths[:-1]]), np.repeat(np.arange(len(rows), dtype=np.int16), lengths)
+        order, n = arrival(present, moment.steps), sum(lengths)
+        code = np.concatenate(codes) if codes else np.zeros(n, np.int64)
+        if codes:
             order = by_key(order, code, count)
             n = int((code != count - 1).sum())  # the rest meets nothing, and comes last
         key, rest = code[order[:n]], order[n:]
-        used = used_once(slot[order[:n]], key, len(rows), is_oldest_first=self.shape.is_oldest_first)
+        used = used_once(slots[order[:n]], key, len(rows), is_oldest_first=self.shape.is_oldest_first)
         position = np.concatenate([one.position for one in present])
-        step = np.full(steps, -1, np.int64)
+        step = np.full(moment.steps, -1, np.int64)
         step[position[order[used.by]]] = np.arange(len(used.by))
         by_step = step[step >= 0]
-        found = np.stack([order[one[by_step]] - first for one, first in zip(used.parts, firsts, strict=True)], axis=1)
-        kept: list[Rows] = []
+        kept, parts_ = [], []
         for number, (one, first) in enumerate(zip(present, firsts, strict=True)):
-            stays = np.sort(np.concatenate([order[used.left[number]], rest[slot[rest] == number]])) - first
+            stays = np.sort(np.concatenate([order[used.left[number]], rest[slots[rest] == number]])) - first
             kept.append(one.take(stays).as_retained())
-        after = State(tuple(kept), Rest(held, tuple([np.ones(len(one), np.int64) for one in kept])))
-        return Outcome(self.flow(rows, found, []) if len(found) else nothing(), after, len(found))
+            own = self.keys[number]
+            found = order[used.parts[number][by_step]] - first
+            parts_.append(Parts(one, found, key=None if own is None else own(one)))
+        flow = flow_of(self.body, parts_, np.flatnonzero(step >= 0)) if len(by_step) else nothing()
+        return Outcome(flow, State(tuple(kept)), len(by_step))
+
+    def _codes(self, rows: list[Rows | None]) -> tuple[list[NDArray[np.int64]], int]:
+        """Return the codes under which rows meet, and how many there are; none if all meet."""
+        if not self.shape.components or all(one is None for one in rows):
+            return [], 0
+        return codes_under(self.shape.components, rows)  # whoever is there: an error in what is equated is one
 
 
-def uses_each_once(plan: Plan) -> bool:
-    """Whether that is all that a loop would do."""
-    is_free = not (plan.condition or plan.is_guarded or plan.has_gates or any(plan.leaves))
-    limits = {*plan.newest, *plan.oldest}
-    return is_free and limits == {None} and set(plan.uses) == {1} and len(plan.uses) > 1
+def stacking_stage(join: Join, known: frozenset[type[Node]] = OF_PRODUCTS) -> Stage | None:
+    """Return the stage of a product of streams of which each event is used once, and that is all."""
+    shape = shape_of(join, known)
+    if not isinstance(shape, Shape) or shape.aligned or len(shape.slots) == 1 or join.pattern.is_generator:
+        return None
+    limits = {(one.uses, one.newest, one.oldest, one.leaves) for one in shape.slots}
+    stage = Stacking(join, shape)
+    return stage if limits == {(1, None, None, False)} and not stage.body.has_condition else None

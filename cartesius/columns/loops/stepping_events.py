@@ -34,7 +34,7 @@ class Events:
         released: The rows of each release, by slot; -1 where there is none.
     """
 
-    kinds: list[int]
+    kinds: bytes
     steps: list[int]
     numbers: list[int]
     released: dict[int, list[int]]
@@ -63,7 +63,7 @@ def events_of(shape: Shape, rows: Sequence[Rows | None], first: Sequence[int], m
         released |= {slot: mine.tolist() for slot, mine in by_slot.items()}
     kind, step, number = (np.concatenate([part[column] for part in parts]) for column in range(3))
     order = np.argsort(step, kind="stable")  # what leaves before a step stands in front of what comes in it
-    return Events(kind[order].tolist(), step[order].tolist(), number[order].tolist(), released)
+    return Events(kind[order].astype(np.uint8).tobytes(), step[order].tolist(), number[order].tolist(), released)
 
 
 def _leaving(shape: Shape, rows: Sequence[Rows | None], moment: Moment, number: int) -> list[Part]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cartesius.columns.loops.loop_texts import Text
+from cartesius.data.code_lines import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ class MemoryWriter:
         self.plan = plan
         self.needs = needs
         self.indexes = needs.indexes
-        self.text = Text()
+        self.text = Lines()
 
     def index(self, slot: int, atoms: Atoms) -> str:
         """Return the name of an index, which is needed from now on."""
@@ -69,9 +69,7 @@ class MemoryWriter:
             if not then or number:
                 self.text.add(call)
                 continue
-            self.text.open(f"if {call}:")
-            self.text.add(then)
-            self.text.close()
+            self.text.add(f"if {call}:\n    {then}")
 
     def lists(self, slot: int, row: str) -> None:
         """Let ``q`` be the lists in which a row is to be."""
@@ -80,11 +78,8 @@ class MemoryWriter:
             if not atoms:
                 self.text.add(f"q{slot}_{number} = {index}")
                 continue
-            self.text.add(f"k = {self.key(slot, atoms, row)}")
-            self.text.add(f"q{slot}_{number} = {index}.get(k)")
-            self.text.open(f"if q{slot}_{number} is None:")
-            self.text.add(f"q{slot}_{number} = {index}[k] = []")
-            self.text.close()
+            self.text.add(f"k = {self.key(slot, atoms, row)}\nq{slot}_{number} = {index}.get(k)")
+            self.text.add(f"if q{slot}_{number} is None:\n    q{slot}_{number} = {index}[k] = []")
 
     def decide(self, slot: int, row: str) -> None:
         """Let ``d`` be what an arrival displaces, which may be itself; -1 if nothing."""
@@ -96,9 +91,7 @@ class MemoryWriter:
             if place == 0:
                 self.text.add(f"d{slot} = {gone} if {is_full} else -1")
             else:
-                self.text.open(f"if d{slot} < 0 and {is_full}:")
-                self.text.add(f"d{slot} = {gone}")
-                self.text.close()
+                self.text.add(f"if d{slot} < 0 and {is_full}:\n    d{slot} = {gone}")
 
     def displaces(self, slot: int) -> bool:
         """Whether an arrival may displace what was there before."""
@@ -112,21 +105,17 @@ class MemoryWriter:
         """Store a row, unless it is displaced itself; what it displaces leaves."""
         text, rules = self.text, self.plan.rules[slot]
         if self.displaces(slot):
-            text.open(f"if {self.gone(slot, row)}:")
-            for number, atoms in enumerate(self.indexes[slot]):
-                if len(rules) == 1 and atoms == rules[0].atoms:
-                    text.add(f"del q{slot}_{number}[0]")
-                    continue
-                index = self.index(slot, atoms)
-                key = self.key(slot, atoms, f"d{slot}") if atoms else ""
-                text.add(f"drop({index}[{key}], d{slot})" if atoms else f"drop({index}, d{slot})")
-            text.close()
-        if self.may_fail(slot):
-            text.open(f"if d{slot} != {row}:")
-        for number in range(len(self.indexes[slot])):
-            text.add(f"q{slot}_{number}.append({row})")
-        if self.may_fail(slot):
-            text.close()
+            with text.under(f"if {self.gone(slot, row)}:"):
+                for number, atoms in enumerate(self.indexes[slot]):
+                    if len(rules) == 1 and atoms == rules[0].atoms:
+                        text.add(f"del q{slot}_{number}[0]")
+                        continue
+                    index = self.index(slot, atoms)
+                    key = self.key(slot, atoms, f"d{slot}") if atoms else ""
+                    text.add(f"drop({index}[{key}], d{slot})" if atoms else f"drop({index}, d{slot})")
+        with text.under(f"if d{slot} != {row}:" if self.may_fail(slot) else ""):
+            for number in range(len(self.indexes[slot])):
+                text.add(f"q{slot}_{number}.append({row})")
 
     def gone(self, slot: int, row: str) -> str:
         """Return the text for whether an arrival displaces what was there before."""

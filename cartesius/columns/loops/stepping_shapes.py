@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 _KNOWN: Final = OF_PRODUCTS | BANDS | OF_JOINS
 _DIVIDED: Final = (Newest, Oldest, Lockstep)
 TWO: Final = 2
-MOST: Final = 5
+MOST: Final = 7
 """How many slots a loop is written for; its nested loops, and the kinds of a gate's releases, are as many."""
 
 

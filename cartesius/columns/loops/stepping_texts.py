@@ -10,10 +10,12 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 10; SEMANTICS 1.2 to 1.7.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from cartesius.columns.loops.stepping_memories import MemoryWriter
 from cartesius.columns.loops.stepping_plans import Needs
+from cartesius.data.code_lines import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,31 +29,28 @@ class Writer(MemoryWriter):
     def write(self, name: str, columns: Sequence[str]) -> str:
         """Return the text of the function ``name``; it returns the candidates found and how many there were."""
         plan, text = self.plan, self.text
-        text.open("")  # the head, once it is known what is needed
-        text.add("out = []")
-        text.add("tuples = 0")
+        text.add("out = []\ntuples = 0")
         for slot in plan.slots:
             if plan.uses[slot] is not None:
                 text.add(f"z{slot} = []")
         if plan.is_partial:
             self._partial_functions()
-        text.open("for kind, t, r in zip(kinds, steps, rows):")
-        leaving = [slot for slot in plan.slots if plan.expires[slot]]
-        for number, kind in enumerate(plan.kinds):
-            is_last = number == len(plan.kinds) - 1 and not leaving
-            text.open("else:" if is_last and number else f"{'elif' if number else 'if'} kind == {number}:")
-            self._arrive(kind)
-            text.close()
-        for number, slot in enumerate(leaving, len(plan.kinds)):
-            text.open("else:" if slot == leaving[-1] else f"elif kind == {number}:")
-            self.remove(slot, "r", then=f"missing.finalise({slot}, r)" if plan.is_partial else "")
-            text.close()
-        text.close()
+        with text.under("for kind, t, r in zip(kinds, steps, rows):"):
+            leaving = [slot for slot in plan.slots if plan.expires[slot]]
+            for number, kind in enumerate(plan.kinds):
+                is_last = number == len(plan.kinds) - 1 and not leaving
+                with text.under("else:" if is_last and number else f"{'elif' if number else 'if'} kind == {number}:"):
+                    self._arrive(kind)
+            for number, slot in enumerate(leaving, len(plan.kinds)):
+                with text.under("else:" if slot == leaving[-1] else f"elif kind == {number}:"):
+                    self.remove(slot, "r", then=f"missing.finalise({slot}, r)" if plan.is_partial else "")
         text.add("return tuples, out")
         indexes = [f"m{slot}_{number}" for slot in plan.slots for number in range(len(self.indexes[slot]))]
         codes = [f"k{slot}_{atom}" for slot, atom in self.needs.codes]
-        text.lines[0] = f"def {name}(kinds, steps, rows, {', '.join((*columns, *codes, *indexes))}):"
-        return str(text)
+        whole = Lines()
+        with whole.under(f"def {name}(kinds, steps, rows, {', '.join((*columns, *codes, *indexes))}):"):
+            whole.add(text.text)
+        return whole.text
 
     def _arrive(self, kind: Sequence[int]) -> None:
         plan, text = self.plan, self.text
@@ -74,12 +73,10 @@ class Writer(MemoryWriter):
         self._give(come)
         for slot in plan.slots:
             if plan.uses[slot] is not None:
-                text.open(f"if z{slot}:")
-                text.open(f"for p{slot} in z{slot}:")
-                self.remove(slot, f"p{slot}")
-                text.close()
-                text.add(f"z{slot}.clear()")
-                text.close()
+                with text.under(f"if z{slot}:"):
+                    with text.under(f"for p{slot} in z{slot}:"):
+                        self.remove(slot, f"p{slot}")
+                    text.add(f"z{slot}.clear()")
         if len(kind) > 1:
             for slot in kind:
                 if plan.leaves[slot]:
@@ -99,21 +96,18 @@ class Writer(MemoryWriter):
 
     def _meet(self, fixed: Mapping[int, str], there: Mapping[int, str], *, is_given: bool) -> None:
         """Write what is done with all candidates that contain one of the ``fixed`` rows that are ``there``."""
-        plan, text = self.plan, self.text
-        if len(fixed) == 1:
-            ((slot, row),) = fixed.items()
-            if there[slot]:
-                text.open(f"if {there[slot]}:")
+        plan = self.plan
+        if len(fixed) > 1:
+            self._collect(list(fixed.items()), there, is_given=is_given)
+            return
+        ((slot, row),) = fixed.items()
+        with self.text.under(there[slot] and f"if {there[slot]}:"):
             if plan.is_direct(slot):
                 limited = [(slot, row)] if is_given and plan.uses[slot] is not None else []
                 order = [other for other in plan.slots if other != slot]
                 self._nest(order, {slot: row}, limited, is_given=is_given)
             else:
                 self._collect([(slot, row)], {slot: ""}, is_given=is_given)
-            if there[slot]:
-                text.close()
-            return
-        self._collect(list(fixed.items()), there, is_given=is_given)
 
     def _nest(
         self, order: Sequence[int], bound: dict[int, str], limited: list[tuple[int, str]], *, is_given: bool
@@ -124,25 +118,18 @@ class Writer(MemoryWriter):
             return
         slot, *inner = order
         row = f"p{slot}"
-        text.open(f"for {row} in {self._visited(slot, bound)}:")
-        mine = [(slot, row)] if is_given and plan.uses[slot] is not None else []
-        if mine:
-            text.open(f"if not u{slot}[{row}]:")
-            text.add("continue")
-            text.close()
-        self._nest(inner, {**bound, slot: row}, [*limited, *mine], is_given=is_given)
-        if inner and limited:
-            self._stop(limited)
-        text.close()
-
-    def _visited(self, slot: int, bound: Mapping[int, str]) -> str:
         found = self.found(slot, bound)
-        return found if self.plan.is_oldest_first else f"reversed({found})"
+        with text.under(f"for {row} in {found if plan.is_oldest_first else f'reversed({found})'}:"):
+            mine = [(slot, row)] if is_given and plan.uses[slot] is not None else []
+            if mine:
+                text.add(f"if not u{slot}[{row}]:\n    continue")
+            self._nest(inner, {**bound, slot: row}, [*limited, *mine], is_given=is_given)
+            if inner and limited:
+                self._leave(limited, "break")
 
-    def _stop(self, limited: Sequence[tuple[int, str]]) -> None:
-        self.text.open(f"if not ({' and '.join(f'u{slot}[{row}]' for slot, row in limited)}):")
-        self.text.add("break")
-        self.text.close()
+    def _leave(self, limited: Sequence[tuple[int, str]], how: str) -> None:
+        """Write that a loop goes on, or ends, once one of some rows is used up."""
+        self.text.add(f"if not ({' and '.join(f'u{slot}[{row}]' for slot, row in limited)}):\n    {how}")
 
     def _take(
         self, bound: Mapping[int, str], limited: Sequence[tuple[int, str]], *, is_given: bool, stops: bool
@@ -152,52 +139,38 @@ class Writer(MemoryWriter):
         rows = [bound[slot] for slot in plan.slots]
         if is_given:
             text.add("tuples += 1")
-        if plan.condition:
-            text.open(f"if {plan.condition.format(*rows)}:")
-        text.add(f"out += ({', '.join(rows)}, {'t' if is_given else '~t'})")
-        for slot, row in limited:
-            text.add(f"u{slot}[{row}] -= 1")
-            text.open(f"if not u{slot}[{row}]:")
-            text.add(f"z{slot}.append({row})")
-            text.close()
-        innermost = next((slot for slot in reversed(list(bound)) if bound[slot] == f"p{slot}"), None)
-        outside = [one for one in limited if one[0] != innermost]
-        if stops and innermost is not None and outside:
-            self._stop(outside)
-        if plan.condition:
-            text.close()
+        with text.under(plan.condition and f"if {plan.condition.format(*rows)}:"):
+            text.add(f"out += ({', '.join(rows)}, {'t' if is_given else '~t'})")
+            for slot, row in limited:
+                is_last = "" if plan.uses[slot] == 1 else f"if not u{slot}[{row}]: "
+                text.add(f"u{slot}[{row}] -= 1\n{is_last}z{slot}.append({row})")
+            innermost = next((slot for slot in reversed(list(bound)) if bound[slot] == f"p{slot}"), None)
+            outside = [one for one in limited if one[0] != innermost]
+            if stops and innermost is not None and outside:
+                self._leave(outside, "break")
 
     def _collect(self, fixed: Sequence[tuple[int, str]], there: Mapping[int, str], *, is_given: bool) -> None:
         """Write that candidates are found by indexes, and brought into order before anything is done with them."""
         plan, text = self.plan, self.text
         text.add("found = []")
         for place, (slot, row) in enumerate(fixed):
-            if there[slot]:
-                text.open(f"if {there[slot]}:")
             bound = {slot: row}
             before = dict(fixed[:place])  # a candidate with several of them belongs to the first
-            order = plan.walk(slot)
-            for other in order:
-                text.open(f"for p{other} in {self.found(other, bound)}:")
-                if other in before:
-                    text.open(f"if p{other} == {before[other]}:")
-                    text.add("continue")
-                    text.close()
-                bound[other] = f"p{other}"
-            text.add(f"found.append(({', '.join(bound[one] for one in plan.slots)},))")
-            text.close(len(order))
-            if there[slot]:
-                text.close()
+            with ExitStack() as nested:
+                nested.enter_context(text.under(there[slot] and f"if {there[slot]}:"))
+                for other in plan.walk(slot):
+                    nested.enter_context(text.under(f"for p{other} in {self.found(other, bound)}:"))
+                    if other in before:
+                        text.add(f"if p{other} == {before[other]}:\n    continue")
+                    bound[other] = f"p{other}"
+                text.add(f"found.append(({', '.join(bound[one] for one in plan.slots)},))")
         text.add("found.sort()" if plan.is_oldest_first else "found.sort(reverse=True)")
         parts = {slot: f"p{slot}" for slot in plan.slots}
-        text.open(f"for {', '.join(parts.values())}, in found:")
-        limited = [(slot, row) for slot, row in parts.items() if is_given and plan.uses[slot] is not None]
-        if limited:
-            text.open(f"if not ({' and '.join(f'u{slot}[{row}]' for slot, row in limited)}):")
-            text.add("continue")
-            text.close()
-        self._take(parts, limited, is_given=is_given, stops=False)
-        text.close()
+        with text.under(f"for {', '.join(parts.values())}, in found:"):
+            limited = [(slot, row) for slot, row in parts.items() if is_given and plan.uses[slot] is not None]
+            if limited:
+                self._leave(limited, "continue")
+            self._take(parts, limited, is_given=is_given, stops=False)
 
     # -- missing parts -------------------------------------------------------------------------------------------------
 
@@ -206,15 +179,10 @@ class Writer(MemoryWriter):
         plan, text = self.plan, self.text
         for slot in plan.slots:
             other = 1 - slot
-            text.open(f"def near{slot}(p):")
-            text.add(f"return {self.found(slot, {other: 'p'})}")
-            text.close()
-            text.open(f"def alone{slot}(p):")
-            text.add(f"return {plan.alone[slot].format(*['p'] * len(plan.slots)) or 'True'}")
-            text.close()
-        text.open("def fits(p0, p1):")
-        text.add(f"return {plan.condition.format('p0', 'p1') or 'True'}")
-        text.close()
+            text.add(f"def near{slot}(p):\n    return {self.found(slot, {other: 'p'})}")
+            is_alone = plan.alone[slot].format(*["p"] * len(plan.slots)) or "True"
+            text.add(f"def alone{slot}(p):\n    return {is_alone}")
+        text.add(f"def fits(p0, p1):\n    return {plan.condition.format('p0', 'p1') or 'True'}")
         text.add("missing = Missing((near0, near1), (alone0, alone1), fits, met=met)")
 
     def _arrive_partially(self, come: Mapping[int, str], gone: Mapping[int, str]) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from cartesius.columns.bodies.coding import codes_of
 from cartesius.columns.bodies.computed import Keys
-from cartesius.columns.loops.consuming_plans import consuming_stage
+from cartesius.columns.loops.stacking import stacking_stage
 from cartesius.columns.loops.stepping import stepping_stage
 from cartesius.columns.loops.stepping_shapes import common_to_windows
 from cartesius.columns.stages.rows import Flow, nothing
@@ -217,7 +217,7 @@ def window_join_stage(join: Join) -> Stage | str | None:
     versions, products = OF_VERSIONS | {Regular}, OF_PRODUCTS | {Regular}
     stages = [stepping_stage(join, spans)]
     if not common and isinstance(join.batch.output, Events):
-        first = (version_stage(join, versions), zip_stage(join, products), consuming_stage(join, products))
+        first = (version_stage(join, versions), zip_stage(join, products), stacking_stage(join, products))
         stages = [*first, *stages]
     inner = next((one for one in stages if isinstance(one, Stage)), None)
     if inner is None:

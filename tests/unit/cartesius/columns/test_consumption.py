@@ -187,5 +187,5 @@ def test_the_source_is_a_loop_for_the_pattern() -> None:
     assert source.startswith(
         "# cartesian(left, right): left=left, right=right\n# restrict affinely('left') | at_most(2"
     )
-    assert "out += (r, h1,)" in source
-    assert "u1[h1] -= 1" in source
+    assert "out += (r, p1, t)" in source
+    assert "u1[p1] -= 1" in source
