@@ -23,11 +23,10 @@ from cartesius.direct.direct_clauses import ClauseShape, DirectClauseCode, claus
 from cartesius.direct.direct_held import DirectHeldCode, HeldShape, held_shape_of
 from cartesius.direct.direct_shapes import shape_of
 from cartesius.direct.direct_totals import DirectTotalsCode, TotalsShape, totals_shape_of
-from cartesius.direct_tables.direct_kept_codes import DirectKeptCode, KeptShape
-from cartesius.direct_tables.direct_table_codes import DirectTableCode
+from cartesius.direct_tables.direct_kept_codes import DirectKeptCode, KeptShape, kept_shape_of
+from cartesius.direct_tables.direct_outer_codes import DirectOuterCode, OuterShape, outer_shape_of
 from cartesius.direct_tables.direct_tree_codes import DirectTreeCode
-from cartesius.direct_tables.direct_trees import TreeShape
-from cartesius.direct_tables.joined_tables import TableShape, table_shape_of
+from cartesius.direct_tables.direct_trees import TreeShape, optional_slots, tree_shape_of
 from cartesius.results.totals import Totals
 
 if TYPE_CHECKING:
@@ -40,11 +39,11 @@ if TYPE_CHECKING:
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
 
-OfTables: TypeAlias = "DirectTableCode | DirectTreeCode | DirectKeptCode"
+OfTables: TypeAlias = "DirectOuterCode | DirectTreeCode | DirectKeptCode"
 OfStreams: TypeAlias = "DirectCode | DirectClauseCode | DirectTotalsCode | DirectHeldCode | DirectAbsenceCode"
 Code: TypeAlias = "OfStreams | OfTables"  # each has the text of a function
 OfStream: TypeAlias = "Shape | ClauseShape | HeldShape | TotalsShape | AbsenceShape"
-OfTable: TypeAlias = "TableShape | TreeShape | KeptShape"
+OfTable: TypeAlias = "OuterShape | TreeShape | KeptShape"
 PUSHES_BEFORE: int = 100
 """After how many pushes a function is made that calls clauses: by then it has cost as much as they had to gain."""
 Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
@@ -74,7 +73,7 @@ class DirectPushes:
         program = self._program
         shape: OfStream | OfTable | str = "what leaves, or is decided, waits for what gates hold"
         if not any(join.world.deadlines.floored for join in program.joins):
-            of = table_shape_of if reactive.table else _shape_of_stream
+            of = _shape_of_table if reactive.table else _shape_of_stream
             shape = of(program, reactive)
         bound = program.bound.get(reactive, [])
         if isinstance(shape, str) and len(bound) == 1:
@@ -91,8 +90,8 @@ class DirectPushes:
             return DirectHeldCode(shape, self._steps, self._lateness)
         if isinstance(shape, TotalsShape):
             return DirectTotalsCode(shape, self._steps, self._lateness)
-        if isinstance(shape, TableShape):
-            return DirectTableCode(shape, self._steps, self._lateness)
+        if isinstance(shape, OuterShape):
+            return DirectOuterCode(shape, self._steps, self._lateness)
         if isinstance(shape, TreeShape):
             return DirectTreeCode(shape, self._steps, self._lateness)
         if isinstance(shape, KeptShape):
@@ -147,3 +146,14 @@ def _shape_of_stream(program: Program, reactive: Reactive) -> OfStream | str:
         if join.pattern.absent.names:
             return absence_shape_of(program, join, index)
     return shape_of(program, reactive)
+
+
+def _shape_of_table(program: Program, reactive: Reactive) -> OfTable | str:
+    bound = program.bound.get(reactive, [])
+    if len(bound) != 1:
+        return f"{reactive.name} is bound to {len(bound) or 'no'} slots"
+    ((join, index),) = bound
+    if len(join.slots) == 1:
+        return kept_shape_of(program, join)
+    is_outer = len(optional_slots(join)) == len(join.slots)
+    return (outer_shape_of if is_outer else tree_shape_of)(program, join, join.slots[index])

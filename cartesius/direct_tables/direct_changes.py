@@ -1,6 +1,6 @@
 """Direct changes: what a push into a table of a join does, as the text of one function.
 
-How the rows of the join that it concerns are found is said by `direct_table_codes` and `direct_tree_codes`.
+How the rows of the join that it concerns are found is said by `direct_tree_codes` and `direct_outer_codes`.
 
 What they were and what they are is computed, and said where it differs; then the row is put in the memory, in the place
 of the one before. What can fail comes first; if something does, the function returns None, having changed nothing, and

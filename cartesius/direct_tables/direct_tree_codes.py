@@ -1,4 +1,4 @@
-"""Direct tree codes: what a change of one table of a join of several does, as the text of one function.
+"""Direct tree codes: what a change of one table of a join does, as the text of one function.
 
 It finds the rows of the root that are concerned, and what each finds from there.
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius.direct_tables.direct_changes import DirectChange
-from cartesius.direct_tables.direct_trees import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +35,7 @@ class DirectTreeCode(DirectChange):
         return bound
 
     def _find_rows(self) -> None:
-        if self._own == ROOT:
+        if self._own == self._shape.root:
             self._find_one()
         else:
             self._find_all()
@@ -120,7 +119,7 @@ class DirectTreeCode(DirectChange):
         names: dict[int, str] = {}
         for row, value, suffix in (("before", "old", "_was"), ("part", "now", "")):
             with self._lines.under(f"if {row} is not None:"):
-                names = {ROOT: row}
+                names = {self._shape.root: row}
                 self._find(self._shape.branches, names, suffix, {row})
                 exists = self._exists(names, slots)
                 with self._lines.under(f"if {exists}:" if exists else ""):
@@ -174,8 +173,8 @@ class DirectTreeCode(DirectChange):
         inside = {own, *[one.slot for one in below]}
         others = [branch for branch in shape.branches if branch.slot not in inside]
         with self._lines.under("for root in found:"):
-            self._lines.add("visited0 += 1")
-            common = {ROOT: "root"}
+            self._lines.add(f"visited{shape.root} += 1")
+            common = {shape.root: "root"}
             self._find(others, common, "_now", set())
             exists = self._exists(common, [branch.slot for branch in others])
             if exists:

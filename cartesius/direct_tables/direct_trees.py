@@ -1,8 +1,9 @@
-"""Direct trees: which joins of three tables and more a push into one of them can do by a function of its own.
+"""Direct trees: which joins of tables a push into one of them can do by a function of its own.
 
-The rows of the join have the key of the first slot, the *root*; every other slot is linked by one equality with one
-that is nearer to the root, and of it at most one row matches. So rule packs are. A push into the root concerns one row
-of the join, a push into another slot those whose roots name it, by way of what is between them.
+The rows of the join have the key of one slot, the *root*, which is the first of three or more; every other slot is
+linked by one equality with one that is nearer to the root, and of it at most one row matches. So rule packs are. A push
+into the root concerns one row of the join, a push into another slot those whose roots name it, by way of what is
+between them.
 
 Invariant: a shape says of a slot all that a change of its table does.
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from cartesius.programs.programs import Program
     from cartesius.rows.enumeration import Link
 
-ROOT = 0
+TWO = 2
 
 
 @attrs.frozen
@@ -48,6 +49,7 @@ class TreeShape:
 
     join: Join
     slot: Slot
+    root: int
     branches: tuple[Branch, ...]  # those of a slot after that of its source
     missing: frozenset[int]  # the slots of which there may be no row
 
@@ -61,14 +63,19 @@ class TreeShape:
 
     def above(self, slot: int) -> Iterator[Branch]:
         """Iterate over the branches from a slot back to the root."""
-        while slot != ROOT:
+        while slot != self.root:
             branch = next(branch for branch in self.branches if branch.slot == slot)
             yield branch
             slot = branch.source
 
 
-def tree_shape_of(program: Program, join: Join, slot: Slot) -> TreeShape | str:
-    """Return what a push into a table does, or why it needs all of the handlers."""
+def optional_slots(join: Join) -> frozenset[int]:
+    """Return the slots of which there may be no row."""
+    return frozenset(named.index for one in join.installed if isinstance(one.node, May) for named in one.named)
+
+
+def why_as_written(program: Program, join: Join, slot: Slot) -> str:
+    """Say why a push into a table needs all of the handlers, whatever rows it concerns; nothing, if it may not."""
     strange = run_as_written(join, OF_JOINS)
     if strange:
         return strange
@@ -78,28 +85,32 @@ def tree_shape_of(program: Program, join: Join, slot: Slot) -> TreeShape | str:
         return "not all slots are bound to tables"
     if slot.reactive in program.kept:
         return "the rows of a table are kept beside its memory"
-    return standing(program, join) or _shape(join, slot)
-
-
-def _shape(join: Join, slot: Slot) -> TreeShape | str:
-    bindings, pattern = join.bindings, join.pattern
+    pattern, bindings = join.pattern, join.bindings
     if pattern.is_generator or bindings.spaces or len(pattern.conditions()) != len(bindings.links):
         return "its rows are not found by equalities alone"
+    return standing(program, join)
+
+
+def tree_shape_of(program: Program, join: Join, slot: Slot) -> TreeShape | str:
+    """Return what a push into a table does, or why it needs all of the handlers."""
+    reason = why_as_written(program, join, slot)
+    if reason:
+        return reason
     keys = [(one.restriction, one.node.key) for one in join.installed if isinstance(one.node, AsTable)]
-    named = [bindings.find(key, one) for one, key in keys if isinstance(key, str)]
-    if len(keys) != 1 or named != [[join.slots[ROOT]]]:
-        return "its rows do not have the keys of its first slot"
-    missing = frozenset(named.index for one in join.installed if isinstance(one.node, May) for named in one.named)
-    branches = _branches(bindings.links, len(join.slots))
-    if branches is None or ROOT in missing:
+    named = [join.bindings.find(key, one) for one, key in keys if isinstance(key, str)]
+    if len(keys) != 1 or len(named) != 1:
+        return "its rows do not have the keys of one slot"
+    root, count, missing = named[0][0].index, len(join.slots), optional_slots(join)
+    branches = _branches(join.bindings.links, count, root)
+    if branches is None or root in missing or (root > 0 and count > TWO):
         return "not every row is found by its key, and what that names"
-    return TreeShape(join, slot, branches, missing)
+    return TreeShape(join, slot, root, branches, missing)
 
 
-def _branches(links: list[Link], count: int) -> tuple[Branch, ...] | None:
+def _branches(links: list[Link], count: int, root: int) -> tuple[Branch, ...] | None:
     """Return the links as branches of a tree; None if they are none."""
     branches: list[Branch] = []
-    reached, queue = {ROOT}, [ROOT]
+    reached, queue = {root}, [root]
     while queue:
         source = queue.pop(0)
         for link in links:

@@ -79,15 +79,15 @@ AS_WRITTEN: dict[str, tuple[Reactive, str]] = {
     ),
     "another condition": (
         x_by_y(lambda x, y: x, LEFT, lambda x, y, key_y: (x.k == key_y) & (x.j < y.j)),
-        "one equality",
+        "equalities alone",
     ),
     "key of the value": (
         x_by_y(lambda x, y: x, retracting() | as_table(lambda value: value.n)),
-        "not the rows of a join of two tables",
+        "not the rows of a join of tables",
     ),
-    "not taken back": (x_by_y(lambda x, y: x, as_table("x")), "not the rows of a join of two tables"),
+    "not taken back": (x_by_y(lambda x, y: x, as_table("x")), "not the rows of a join of tables"),
     "latest": (inner_join(T, U, restrict=most_recently("left")), "runs as written"),
-    "of a table made": (inner_join(filter_table(T, lambda row: row.j), U), "bound to tables that are pushed"),
+    "of a table made": (inner_join(filter_table(T, lambda row: row.j), U), "other correlations are made from it"),
     "with itself": (inner_join(T, T), "bound to 2 slots"),
     "one table, that keeps its rows": (
         correlate(x=T, yields=lambda x: x.j, restrict=retracting() | as_table("x")),
