@@ -1,7 +1,9 @@
 """Growing files: rows that others append, as they come; JSON, an object a line, or CSV with a header.
 
 Only whole lines are read, so half a line waits for its end. A rotated file (renamed, and begun anew) is read to its end
-before the new one; one that was cut is read from its start. See `rotated_files` for which names are those of rotated.
+before the new one; one that was cut is read from its start. A rotated file is told by its name, that of the file
+with a number or a date behind, as logrotate and Python's handlers of logs give them; any other, such as a backup or
+what was compressed, is somebody else's.
 
 Invariant: the position tells a file by how it begins, as a file system gives the number of one that is gone to others.
 """
@@ -9,21 +11,23 @@ Invariant: the position tells a file by how it begins, as a file system gives th
 from __future__ import annotations
 
 import asyncio
+import filecmp
 import hashlib
 import logging
 import os
+import re
 from collections import Counter
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
 from cartesius.connectors.csv_rows import texts_of, whole_rows
-from cartesius.connectors.rotated_files import with_rotated, without_copies
 from cartesius.connectors.row_items import Unreadable, item_of, row_of
 from cartesius.errors import InvalidArgument, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 
 _CHUNK: Final = 1 << 16
 _HEAD: Final = 1024
@@ -31,6 +35,8 @@ _HEAD: Final = 1024
 _MANY: Final = 256
 """After how many rows other tasks have their turn."""
 _LOG: Final = logging.getLogger(__name__)
+_BEHIND: Final = re.compile(r"(?:[.-][0-9]+(?:[-_T][0-9]+)*)?")
+"""What is behind the name: .1, -20260301, -20260301-12, .2026-03-01, .2026-03-01_12-30-00; or nothing."""
 
 
 async def _pause() -> bool:
@@ -263,3 +269,25 @@ def _begins(path: Path, told: dict[str, Any]) -> bool:
 
 def _digest(head: bytes) -> str:
     return hashlib.blake2b(head, digest_size=16).hexdigest()
+
+
+def with_rotated(path: Path) -> list[Path]:
+    """Return the rotated files of a path that are there, as they were last written, and at last itself."""
+    every = [
+        other
+        for other in path.parent.glob(f"{escape(path.name)}*")
+        if _BEHIND.fullmatch(other.name, len(path.name)) and other.is_file()
+    ]
+    return sorted(every, key=lambda other: (other == path, other.stat().st_mtime_ns))
+
+
+def without_copies(paths: Sequence[Path], growing: Path) -> list[Path]:
+    """Return files without those of the same content as one before, which is logged; the one that grows stays."""
+    found: list[Path] = []
+    for path in paths:
+        like = next((other for other in found if path != growing and filecmp.cmp(path, other, shallow=False)), None)
+        if like is None:
+            found.append(path)
+        else:
+            _LOG.warning("%s has what %s has, and is taken for a copy of it: it is not read", path, like)
+    return found

@@ -15,8 +15,7 @@ from cartesius.batching.partial_batches import PartialBatch
 from cartesius.batching.relative_batches import RelativeBatch
 from cartesius.correlations.absences import Absences
 from cartesius.correlations.freed_windows import FreedResults
-from cartesius.correlations.partial_choices import check_missing
-from cartesius.correlations.version_choices import check_versions, refuse_versions
+from cartesius.correlations.refused_choices import check_missing, check_versions, refuse_versions
 from cartesius.data.entries import GONE, Entry
 from cartesius.data.events import EARLIEST
 from cartesius.data.records import wrap

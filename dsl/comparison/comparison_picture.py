@@ -10,8 +10,8 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from dsl.comparison.comparison_words import changed_rules, moment, printable, spanned
-from dsl.comparison.status_marks import COLOURS, SIGNS
+from dsl.comparison.comparison_words import COLOURS, SIGNS, changed_rules, printable, spanned
+from dsl.terms.instants import moment_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,7 +89,7 @@ def _draw_times(axes: Axes, found: Comparison) -> None:
     table = found.differences
     before, after = (table.column(f"status_{side}").to_pylist() for side in ("before", "after"))
     starts, ends = (table.column(name).cast("int64").to_numpy() for name in ("start", "end"))
-    moments: Any = [moment(int(edge)) for edge in edges]
+    moments: Any = [moment_of(int(edge)) for edge in edges]
     floor = np.zeros(_BINS)
     axes.set_title("subjects whose verdict becomes another", loc="left", fontsize=10, color=_INK, pad=22)
     for status, colour in COLOURS.items():

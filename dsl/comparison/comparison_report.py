@@ -11,8 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from dsl.comparison.comparison_words import changed_rules, longest, printable, spanned, why
-from dsl.comparison.status_marks import COLOURS, marked
+from dsl.comparison.comparison_words import COLOURS, changed_rules, longest, marked, printable, spanned, why
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

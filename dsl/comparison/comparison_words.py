@@ -1,22 +1,22 @@
-"""A comparison in words and figures, as every report of it has them."""
+"""A comparison in words, figures, signs and colours, as every report of it has them.
+
+The colours are those of Okabe and Ito, which the colour-blind tell apart; signs and words say the same without any.
+
+Source: Okabe and Ito, "Color Universal Design", 2008.
+"""
 
 from __future__ import annotations
 
 import unicodedata
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
+
+from dsl.terms.instants import moment_of
 
 if TYPE_CHECKING:
     from dsl.comparison.comparing import Comparison
     from dsl.comparison.verdict_differences import RuleHours
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LEAST: Final = 1e-9
-
-
-def moment(time: int) -> datetime:
-    """Return a time, in microseconds since the epoch, in UTC."""
-    return _EPOCH + timedelta(microseconds=time)
 
 
 def printable(text: str) -> str:
@@ -62,4 +62,19 @@ def longest(found: Comparison, number: int) -> list[dict[str, Any]]:
 
 def spanned(found: Comparison) -> str:
     """Return from when to when the history is."""
-    return f"{moment(found.start):%-d %B %Y %H:%M} to {moment(found.end):%-d %B %Y %H:%M} UTC"
+    return f"{moment_of(found.start):%-d %B %Y %H:%M} to {moment_of(found.end):%-d %B %Y %H:%M} UTC"
+
+
+COLOURS: Final = {"allowed": "#0072b2", "restricted": "#d55e00", "unknown": "#999999"}
+"""What a verdict is painted in: blue, vermilion, grey."""
+SIGNS: Final = {"allowed": "✓", "restricted": "✗", "unknown": "?"}
+"""What stands before the word of a verdict."""
+
+
+def marked(status: str) -> str:
+    """Return the word of a verdict behind its sign.
+
+    >>> marked("restricted"), marked("not judged")
+    ('✗ restricted', '· not judged')
+    """
+    return f"{SIGNS.get(status, '·')} {status}"

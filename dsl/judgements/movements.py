@@ -14,13 +14,11 @@ import math
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from dsl.meaning.affine import slope
 from dsl.meaning.evaluation import Situation, compiled, span
-from dsl.meaning.replaced_rows import extended
-from dsl.meaning.schedules import SCHEDULE
+from dsl.meaning.schedules import SCHEDULE, extended
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.terms.dimensions import MICROSECONDS, TRUTH
-from dsl.terms.terms import Between, Comparison, Observation, operands
+from dsl.terms.terms import Arithmetic, Between, Comparison, Named, Observation, Sign, operands, parts
 from dsl.terms.texts import label, text
 from dsl.terms.timed_terms import Prediction, Throughout
 
@@ -158,3 +156,38 @@ def _next_truth(part: Comparison, moved: Observation, slots: Mapping[str, int]) 
         return None
 
     return follow
+
+
+def slope(term: Term, moved: Term) -> int:
+    """Return how much ``term`` grows as ``moved`` grows by one: 0 where it does not depend on it, or jumps.
+
+    >>> from dsl import Source, instant
+    >>> ship = Source("ship", key="id", id=int, eta=instant, etd=instant)
+    >>> slope((ship.etd - ship.eta).term, ship.eta.term)
+    -1
+
+    Raises:
+        InvalidRule: It depends on it in another way than by sums and differences.
+    """
+    if term == moved:
+        return 1
+    match term:
+        case Arithmetic("+" | "-" as operator, left, right):
+            return slope(left, moved) + (1 if operator == "+" else -1) * slope(right, moved)
+        case Sign("-", operand):
+            return -slope(operand, moved)
+        case Named(_, operand):
+            return slope(operand, moved)
+        case Prediction():
+            return 0  # it is the same until another prediction is valid
+    if any(part == moved for part in _direct(term)):
+        fix = [("fix", f"write it as a comparison of {text(moved)}, or of a time from or to it, with the other terms")]
+        summary = f"{text(term)}: expected a sum or a difference of {text(moved)}, so that its next change is known"
+        raise InvalidRule(refusal(summary, fix))
+    return 0
+
+
+def _direct(term: Term) -> list[Term]:
+    """The parts of ``term`` that are not inside a lookup."""
+    hidden = {id(part) for each in parts(term) if isinstance(each, Prediction) for part in parts(each.at)}
+    return [part for part in parts(term) if id(part) not in hidden]

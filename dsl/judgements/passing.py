@@ -24,7 +24,7 @@ from dsl.judgements.movements import following, moving
 from dsl.judgements.presence import situated, time_of
 from dsl.meaning.evaluation import Situation, compiled
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
-from dsl.meaning.replaced_rows import extended
+from dsl.meaning.schedules import extended
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.terms.dimensions import INSTANT
 from dsl.terms.related_rows import alone, slot_of

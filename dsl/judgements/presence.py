@@ -28,7 +28,7 @@ from cartesius.expressions.phases import Phases
 from dsl.judgements.clocks import Crossings
 from dsl.meaning.evaluation import Situation
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
-from dsl.meaning.replaced_rows import extended
+from dsl.meaning.schedules import extended
 from dsl.meaning.term_expressions import NOW, STALE, InexpressibleError, expressed
 from restrictions.gates.life_stages import Stage
 

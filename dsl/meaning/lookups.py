@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
 
-from dsl.meaning.replaced_rows import extended
-from dsl.meaning.schedules import SCHEDULE
+from dsl.meaning.schedules import SCHEDULE, extended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -28,7 +28,6 @@ from cartesius import Delete, storable
 from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.phases import Collected
-from dsl.meaning.replaced_rows import extended
 from dsl.terms.instants import instant_of
 from restrictions.gates.life_stages import Stage
 
@@ -205,3 +204,14 @@ def normal(prediction: Mapping[str, Any]) -> Record:
 def scheduled(source: Declaration, key: Any, schedule: Schedule) -> Record:
     """Return the row of a forecast: its key, and its schedule."""
     return Record({SCHEDULE: schedule} if source.key is None else {source.key: key, SCHEDULE: schedule})
+
+
+def extended(row: Mapping[str, Any] | Record, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of ``row``, with those given beside or instead of them.
+
+    >>> extended({"keys": 3, "eta": 5}, {"eta": 6})
+    {'keys': 3, 'eta': 6}
+    """
+    found = {name: row[name] for name in row}  # not `**row`, as a record may have a field called keys
+    found.update(fields)
+    return found

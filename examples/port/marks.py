@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from dsl.comparison import status_marks
+from dsl.comparison import comparison_words as status_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

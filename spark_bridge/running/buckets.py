@@ -18,8 +18,8 @@ import attrs
 import numpy as np
 
 from cartesius import CartesiusError
-from cartesius.columns.batches.batch_sizes import is_large
 from cartesius.columns.batches.running import Attempt, attempt
+from cartesius.columns.batches.single_rows import is_large
 from cartesius.columns.batches.slicing import between
 from cartesius.errors import InvalidArgument, NotStorable
 from spark_bridge.columns.row_texts import value_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cartesius.columns.judgements.ageing import ageing_stage
-from cartesius.columns.judgements.judging_plans import judging_stage
+from cartesius.columns.judgements.rejudging import judging_stage
 from cartesius.columns.judgements.sifting import sifting_stage
 from cartesius.columns.loops.stacking import stacking_stage
 from cartesius.columns.loops.stepping import stepping_stage

@@ -4,6 +4,9 @@ To settle moves all that is held into objects, and the next batch moves it back:
 cost more the more is held. As with what is rented until the rents have come to the price, all this costs at most twice
 what the better of both ways would have, however many pushes are still to come.
 
+Whoever saves the state after each call asks before it pushes (`is_large`): what decides is not how many events come,
+but how many are there.
+
 Source: Karlin et al., Competitive snoopy caching, doi:10.1007/BF01762111 (when to stop renting).
 """
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cartesius.columns.stages.stages import State
+    from cartesius.core.engine_core import EngineCore
     from cartesius.data.events import Time
 
 ROW: Final = 64
@@ -68,3 +72,21 @@ def row_of(value: Any, start: Time, end: Time, *, is_table: bool) -> Rows | None
         return None
     none = np.zeros(1, np.int64)
     return Rows(payload, np.array([start], np.int64), np.array([end], np.int64), none, none, none, key, deletes)
+
+
+_LARGE: Final = 512  # a state that is saved after each call costs as much by row as by column
+
+
+def is_large(engine: EngineCore) -> bool:
+    """Whether so much is in memory that even one event is better a batch, as the last batch could be computed.
+
+    To push it, objects would be made of all that columns hold, and columns again of these for the next batch.
+    """
+    return not engine._why_row_by_row and _n_retained(engine) >= _LARGE
+
+
+def _n_retained(engine: EngineCore) -> int:
+    if engine._compiled is not None and engine._compiled.states is not None:
+        return engine._compiled.n_retained
+    memories = {id(slot.memory): slot.memory for join in engine._program.joins for slot in join.slots}
+    return sum(map(len, memories.values()))

@@ -1,7 +1,7 @@
 """Bodies as functions of columns: traced ones as generated code over vectors, all others candidate by candidate.
 
 The code is one expression in the tokens of this module; what comes from the pattern is a bound name in it, apart from
-the names of fields that are plain identifiers.
+the names of fields that are plain identifiers. Above it stands, as a comment, the pattern that it came from.
 
 Source: DESIGN 4; SEMANTICS 1.15.
 """
@@ -236,3 +236,23 @@ class ColumnarBody:
         except Exception as error:
             reason = f"a body raises {type(error).__name__}"
             raise NotColumnar(reason) from error
+
+
+def heading(join: Join, functions: str) -> str:
+    """Return the pattern of a correlation as a comment.
+
+    Args:
+        join: The correlation.
+        functions: The functions that its kernel runs, in their order.
+    """
+    pattern = join.pattern
+    slots = ", ".join(f"{slot.name}={slot.reactive.name}" for slot in join.slots)
+    restrictions = " | ".join(repr(one.restriction) for one in join.installed)
+    lines = [f"{join.name}: {slots}", f"restrict {restrictions}" if restrictions else "unrestricted"]
+    lines += [f"where {show(condition)}" for condition in pattern.conditions()]
+    if not pattern.is_where_traced and not pattern.has_traced_where:
+        lines.append("the body is asked candidate by candidate")
+    elif isinstance(pattern.yields, Expression):
+        lines.append(f"yields {show(pattern.yields)}")
+    lines.append(f"kernel {functions}")
+    return "".join(f"# {commented(line)}\n" for line in lines)

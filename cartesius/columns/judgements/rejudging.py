@@ -15,20 +15,25 @@ from typing import TYPE_CHECKING
 import attrs
 
 from cartesius.columns.judgements.judging import Judging
+from cartesius.columns.judgements.row_judging import has_objects, row_judging_stage
+from cartesius.columns.judgements.ways import ways_of
 from cartesius.columns.stages.object_rows import left, store_beside
 from cartesius.columns.stages.stages import Outcome, State
-from cartesius.columns.stages.stored_rows import rows_of
+from cartesius.columns.stages.stored_rows import load_bare
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import NotColumnar, Struct
-from cartesius.expressions.expressions import Apply, children
+from cartesius.expressions.expressions import Apply, Part, children
 from cartesius.expressions.made_values import Made, Sole
-from cartesius.expressions.missing_values import Form, Observed, form_of
+from cartesius.expressions.missing_values import Asked, Form, Observed, form_of
+from cartesius.plan import facts
+from cartesius.plan.nodes import OF_JOINS, AsTable, May
+from cartesius.results.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cartesius.columns.stages.rows import Rows
-    from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.stages.stages import Moment, Stage
     from cartesius.correlations.join_shape import Join
     from cartesius.expressions.expressions import Expression
 
@@ -45,20 +50,15 @@ class Rejudging(Judging):
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return the fields of the objects that are there."""
         (slot,) = self.join.slots
-        entries, like = list(slot.memory.all()), arriving.get(0)
+        (rows, objects), like = load_bare(slot), arriving.get(0)
         model = like.payload if like is not None and isinstance(like.payload, Struct) else None
-        objects = [entry.value for entry in entries]
         items = [
             of_values([getattr(one, name) for one in objects], None if model is None else model.item(name))
             for name in self.fields
         ]
-        bare = [entry.with_value(None) for entry in entries]
-        for one, entry in zip(bare, entries, strict=True):
-            one.number = entry.number
-        rows = rows_of(slot, bare, None)
         if rows is None:
             return State((None,))
-        return State((attrs.evolve(rows, payload=Struct("made", self.fields, items, len(entries))),))
+        return State((attrs.evolve(rows, payload=Struct("made", self.fields, items, len(rows))),))
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Judge by the fields that are looked at."""
@@ -99,3 +99,43 @@ def is_rejudging(join: Join) -> bool:
         return True
     form = form_of(pattern.yields.function) if isinstance(pattern.yields, Apply) else None
     return isinstance(form, Form) and isinstance(form.value, Apply) and isinstance(form.value.function, Made)
+
+
+def judging_stage(join: Join) -> Stage | str | None:
+    """Return the stage of a correlation that is a table of judgements."""
+    yields = join.pattern.yields
+    form = form_of(yields.function) if isinstance(yields, Apply) else None
+    if not isinstance(yields, Apply) or form is None:
+        return None
+    if isinstance(form, str):
+        return form
+    objection = _objection(join, yields)
+    if objection:
+        return objection
+    if isinstance(form, Asked) or has_objects(join.slots[0]):
+        return row_judging_stage(join)
+    ways = ways_of(join, join.pattern.conditions())
+    if isinstance(ways, str):
+        return ways
+    return Rejudging(join, ways, form) if is_rejudging(join) else Judging(join, ways, form)
+
+
+def _objection(join: Join, yields: Apply) -> str:
+    meanings = {type(one.node) for one in join.installed}
+    if not meanings <= OF_JOINS or not isinstance(join.batch.output, View):
+        return "its restrictions are not those of a table of judgements"
+    if join.batch.is_read_only:
+        return "its rows are looked up when they are asked"
+    if yields.arguments != tuple(Part(slot.name) for slot in join.slots):
+        return "it judges something else than rows"
+    if any(not slot.is_table or slot.shared is not None or slot.kept is not None for slot in join.slots):
+        return "a slot is no plain table"
+    rows = next(one for one in join.installed if isinstance(one.node, AsTable))
+    if facts.table_key(rows) != join.slots[0].name:
+        return "its key is not that of the first slot"
+    optional = {slot for one in join.installed if isinstance(one.node, May) for slot in one.named}
+    if optional != set(join.slots[1:]):
+        return "some linked row must be there"
+    if len({slot.reactive for slot in join.slots}) < len(join.slots):
+        return "two slots have one source"
+    return ""

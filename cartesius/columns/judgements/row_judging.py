@@ -20,8 +20,7 @@ from cartesius.columns.bodies.phasing import load_seen
 from cartesius.columns.judgements.judging import Judging
 from cartesius.columns.judgements.ways import codes_of, value_of, ways_of
 from cartesius.columns.stages.rows import BEFORE, Rows
-from cartesius.columns.stages.stages import State
-from cartesius.columns.stages.step_times import times_of
+from cartesius.columns.stages.stages import State, times_of
 from cartesius.columns.stages.stored_rows import load_bare
 from cartesius.columns.vectors.key_codes import NEVER
 from cartesius.columns.vectors.objects import Objects

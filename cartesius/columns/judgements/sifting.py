@@ -17,7 +17,7 @@ import pyarrow as pa
 from cartesius.columns.stages.object_rows import left, store_beside
 from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
-from cartesius.columns.stages.stored_rows import rows_of
+from cartesius.columns.stages.stored_rows import load_bare
 from cartesius.columns.stages.turns import numbered
 from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.ordering import begins, by_code
@@ -57,11 +57,7 @@ class Sifting(Stage):
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return which rows are tuples."""
         (slot,) = self.join.slots
-        entries = list(slot.memory.all())
-        bare = [entry.with_value(entry.value is not None) for entry in entries]
-        for one, entry in zip(bare, entries, strict=True):
-            one.number = entry.number
-        return State((rows_of(slot, bare, None),))
+        return State((load_bare(slot, seen=lambda value: value is not None)[0],))
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the memory hold the objects that have come, beside those that are still there."""

@@ -11,7 +11,8 @@ Source: SEMANTICS 1.4 and 1.13.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -91,3 +92,29 @@ def _check(*, has_strange: bool) -> None:
     if has_strange:
         reason = "a key has something in it that does not equal itself"
         raise NotColumnar(reason)
+
+
+def drop(rows: list[int], row: int) -> bool:
+    """Remove a row from those in a list, which ascend; return whether it was there."""
+    place = bisect_left(rows, row)
+    if place == len(rows) or rows[place] != row:
+        return False
+    del rows[place]
+    return True
+
+
+def index_of(columns: Sequence[Sequence[int]], n: int) -> Any:
+    """Return the rows below ``n``, by what columns say of them; in one list if there are no columns."""
+    if not columns:
+        return list(range(n))
+    found: dict[Any, list[int]] = {}
+    for row, key in enumerate(columns[0] if len(columns) == 1 else zip(*columns, strict=True)):
+        found.setdefault(key, []).append(row)
+    return found
+
+
+def contents_of(index: Any) -> NDArray[np.int64]:
+    """Return the rows in an index, in order."""
+    if isinstance(index, list):
+        return np.array(index, np.int64)
+    return np.sort(np.array([row for rows in index.values() for row in rows], np.int64))

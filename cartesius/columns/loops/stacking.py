@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cartesius.columns.bodies.code_headings import heading
 from cartesius.columns.bodies.coding import codes_under
 from cartesius.columns.bodies.computed import linking
-from cartesius.columns.bodies.vectorising import ColumnarBody
+from cartesius.columns.bodies.vectorising import ColumnarBody, heading
 from cartesius.columns.loops.stack_pairs import used_once
-from cartesius.columns.stages.arrival_order import arrival, by_key
 from cartesius.columns.stages.candidates import Parts
-from cartesius.columns.stages.rows import joined, nothing
+from cartesius.columns.stages.rows import arrival, by_key, joined, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.stored_rows import check_noted, rows_of
 from cartesius.columns.streams.gate_columns import filtered

@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from cartesius.columns.bodies.code_headings import heading
 from cartesius.columns.bodies.computed import linking, of_predicates
 from cartesius.columns.bodies.scalars import asking
-from cartesius.columns.bodies.vectorising import ColumnarBody
+from cartesius.columns.bodies.vectorising import ColumnarBody, heading
 from cartesius.columns.lifetimes.table_results import TableResults, causes_of, grouped, in_steps
-from cartesius.columns.loops.indexing import own_codes
+from cartesius.columns.loops.indexing import contents_of, drop, index_of, own_codes
 from cartesius.columns.loops.missing_parts import Missing
-from cartesius.columns.loops.row_lists import contents_of, drop, index_of
 from cartesius.columns.loops.stepping_events import events_of
 from cartesius.columns.loops.stepping_shapes import Shape, read
 from cartesius.columns.loops.stepping_texts import written

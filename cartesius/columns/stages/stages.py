@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import attrs
 import numpy as np
 
-from cartesius.columns.stages.rows import BEFORE, Rows
+from cartesius.columns.stages.rows import BEFORE, LAST, Rows
 from cartesius.columns.stages.stored_rows import load_rows, store_rows
+from cartesius.columns.vectors.vectors import NotColumnar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from cartesius.columns.stages.rows import Flow
+    from cartesius.columns.stages.rows import Flow, Rows
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.data.events import Event
@@ -189,3 +190,22 @@ def left_of(rows: Rows | None, are_gone: Callable[[Rows], NDArray[np.bool_]]) ->
         return None, slice(None)
     stays = ~are_gone(rows)
     return rows if stays.all() else rows.take(np.flatnonzero(stays)), stays
+
+
+def times_of(arriving: Mapping[int, Rows], moment: Moment) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first and the last instant of what comes in each step.
+
+    Raises:
+        NotColumnar: Something in a step has another time than the rest, or comes of a deadline.
+    """
+    start, end = np.full(moment.steps, LAST), np.full(moment.steps, LAST)
+    for rows in arriving.values():
+        start[rows.position], end[rows.position] = rows.start, rows.end
+    for rows in arriving.values():
+        if rows.turn is not None and (rows.turn != LAST).any():
+            reason = "what is due comes in steps of its own"
+            raise NotColumnar(reason)
+        if (start[rows.position] != rows.start).any() or (end[rows.position] != rows.end).any():
+            reason = "what comes in one step has several times"
+            raise NotColumnar(reason)
+    return start, end

@@ -17,7 +17,7 @@ from cartesius.data.entries import Entry
 from cartesius.data.window_spans import INSIDE, inside, origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,10 +36,12 @@ def load_rows(slot: Slot, like: Rows | None) -> Rows | None:
     return rows_of(slot, entries, like)
 
 
-def load_bare(slot: Slot, like: Rows | None = None) -> tuple[Rows | None, list[Any]]:
-    """Return the rows in the memory of a slot, without their values, and their values, whatever those are."""
+def load_bare(
+    slot: Slot, like: Rows | None = None, seen: Callable[[Any], Any] = lambda value: None
+) -> tuple[Rows | None, list[Any]]:
+    """Return the rows in the memory of a slot, with what is ``seen`` of their values, and those, whatever they are."""
     entries = list(slot.memory.all())
-    bare = [entry.with_value(None) for entry in entries]
+    bare = [entry.with_value(seen(entry.value)) for entry in entries]
     for one, entry in zip(bare, entries, strict=True):
         one.number = entry.number
     return rows_of(slot, bare, like), [entry.value for entry in entries]

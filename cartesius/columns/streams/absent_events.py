@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import numpy as np
 
-from cartesius.columns.bodies.code_headings import heading
 from cartesius.columns.bodies.coding import codes_under
 from cartesius.columns.bodies.computed import Keys
-from cartesius.columns.bodies.vectorising import ColumnarBody
+from cartesius.columns.bodies.vectorising import ColumnarBody, heading
 from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.stages.rows import joined, no_rows, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import numpy as np
 
-from cartesius.columns.stages.arrival_order import arrival, by_key
-from cartesius.columns.stages.rows import BEFORE
+from cartesius.columns.stages.rows import BEFORE, arrival, by_key
 from cartesius.columns.streams.band_pairs import FAR, extent
 
 if TYPE_CHECKING:

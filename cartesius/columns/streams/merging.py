@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.bodies.code_headings import heading
-from cartesius.columns.bodies.vectorising import ColumnarBody
+from cartesius.columns.bodies.vectorising import ColumnarBody, heading
 from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.stages.rows import Rows, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from cartesius.columns.bodies.code_headings import heading
 from cartesius.columns.bodies.coding import codes_of
 from cartesius.columns.bodies.computed import linking
-from cartesius.columns.bodies.vectorising import ColumnarBody
+from cartesius.columns.bodies.vectorising import ColumnarBody, heading
 from cartesius.columns.lifetimes.carrying import Rule, find, places_of
 from cartesius.columns.lifetimes.chaining import Joining
 from cartesius.columns.lifetimes.emitting import Emissions, as_changes, as_events, causes, in_order

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from cartesius.columns.bodies.code_headings import heading
 from cartesius.columns.bodies.coding import codes_of
 from cartesius.columns.bodies.computed import linking
-from cartesius.columns.bodies.vectorising import ColumnarBody
+from cartesius.columns.bodies.vectorising import ColumnarBody, heading
 from cartesius.columns.stages.aligned_rows import load_held, released, released_by_key, store_held, the_rest
 from cartesius.columns.stages.candidates import Parts, hull
 from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing

@@ -23,8 +23,7 @@ from cartesius.columns.lifetimes.link_changes import Changes
 from cartesius.columns.lifetimes.meetings import Meetings, Side, met
 from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.stages.rows import BEFORE, nothing
-from cartesius.columns.stages.stages import Outcome, State
-from cartesius.columns.stages.step_times import times_of
+from cartesius.columns.stages.stages import Outcome, State, times_of
 from cartesius.columns.tables.table_stages import TableStage
 from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.vectors import NotColumnar

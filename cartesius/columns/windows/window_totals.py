@@ -15,10 +15,9 @@ import attrs
 import numpy as np
 
 from cartesius.analysis.windowed_rows import totalled_by
-from cartesius.columns.bodies.code_headings import heading
 from cartesius.columns.bodies.compositions import applied
 from cartesius.columns.bodies.computed import of_predicates
-from cartesius.columns.bodies.vectorising import Code
+from cartesius.columns.bodies.vectorising import Code, heading
 from cartesius.columns.groups.extremes import Greatest, Least
 from cartesius.columns.groups.sums import Counts, Means, Presences, Sums
 from cartesius.columns.groups.totalling import Totalled, chosen, combined, widened

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
-from cartesius.columns.batches.batch_sizes import is_large
 from cartesius.columns.batches.running import Attempt
+from cartesius.columns.batches.single_rows import is_large
 from restrictions import key_by, most_recently
 from spark_bridge.running import buckets
 from tests.unit.spark_bridge.bucket_rows import Row, results, run
