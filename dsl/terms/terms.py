@@ -61,6 +61,25 @@ def _name(declaration: Declaration) -> str:
     return repr(declaration.name)
 
 
+class _Condition:
+    __slots__ = ()
+
+    @property
+    def kind(self) -> Kind:
+        """A truth value."""
+        return TRUTH
+
+
+class _AsOperand:
+    __slots__ = ()
+    operand: Term
+
+    @property
+    def kind(self) -> Kind:
+        """That of the operand."""
+        return self.operand.kind
+
+
 @attrs.frozen
 class Observation:
     """The value of a field in the row of a source."""
@@ -93,108 +112,68 @@ class Arithmetic:
 
 
 @attrs.frozen
-class Sign:
+class Sign(_AsOperand):
     """Negation or absolute value of a quantity."""
 
     operator: Literal["-", "abs"]
     operand: Term
 
-    @property
-    def kind(self) -> Kind:
-        """That of the operand."""
-        return self.operand.kind
-
 
 @attrs.frozen
-class Comparison:
+class Comparison(_Condition):
     """Two terms of one kind compared."""
 
     operator: Comparator
     left: Term
     right: Term
 
-    @property
-    def kind(self) -> Kind:
-        """A truth value."""
-        return TRUTH
-
 
 @attrs.frozen
-class Junction:
+class Junction(_Condition):
     """Conjunction or disjunction."""
 
     operator: Literal["and", "or"]
     left: Term
     right: Term
 
-    @property
-    def kind(self) -> Kind:
-        """A truth value."""
-        return TRUTH
-
 
 @attrs.frozen
-class Not:
+class Not(_Condition):
     """The opposite of a condition."""
 
     operand: Term
 
-    @property
-    def kind(self) -> Kind:
-        """A truth value."""
-        return TRUTH
-
 
 @attrs.frozen
-class Between:
+class Between(_Condition):
     """Whether a quantity lies between two others, both included; for angles clockwise from the first to the second."""
 
     operand: Term
     low: Term
     high: Term
 
-    @property
-    def kind(self) -> Kind:
-        """A truth value."""
-        return TRUTH
-
 
 @attrs.frozen
-class Known:
+class Known(_Condition):
     """Whether an optional field has a value: never unknown itself, unless its row is missing."""
 
     operand: Observation
 
-    @property
-    def kind(self) -> Kind:
-        """A truth value."""
-        return TRUTH
-
 
 @attrs.frozen
-class Coalesce:
+class Coalesce(_AsOperand):
     """The value of an optional field, or that of another term where the field has none."""
 
     operand: Observation
     default: Term
 
-    @property
-    def kind(self) -> Kind:
-        """That of the field."""
-        return self.operand.kind
-
 
 @attrs.frozen
-class Named:
+class Named(_AsOperand):
     """A term with a name of its own, by which people read it."""
 
     name: str
     operand: Term
-
-    @property
-    def kind(self) -> Kind:
-        """That of the operand."""
-        return self.operand.kind
 
 
 @attrs.frozen
