@@ -51,7 +51,9 @@ class Side:
     places: Ints
 
 
-def counted(positions: Sequence[Ints], gone: Sequence[Ints], codes: Sequence[Ints], nobody: int, steps: int) -> int:
+def counted(
+    positions: Sequence[Ints], gone: Sequence[Ints | None], codes: Sequence[Ints], nobody: int, steps: int
+) -> int:
     """Return how many candidates there are: what of equal keys is in memory together when one of them comes.
 
     >>> import numpy as np
@@ -66,14 +68,14 @@ def counted(positions: Sequence[Ints], gone: Sequence[Ints], codes: Sequence[Int
 
     Args:
         positions: Of each slot: when the rows come.
-        gone: Before which step they leave.
+        gone: Before which step they leave, at least the number of steps if they stay; None: all do.
         codes: Their keys.
         nobody: The code of what meets nothing.
         steps: How many steps there are.
     """
     width = steps + 2
     came = [np.sort(mine * width + at + 1) for mine, at in zip(codes, positions, strict=True)]
-    left = [np.sort(mine * width + at + 1) for mine, at in zip(codes, gone, strict=True)]
+    left = [np.sort(mine * width + (steps if at is None else at) + 1) for mine, at in zip(codes, gone, strict=True)]
     total = 0
     for slot, (mine, at) in enumerate(zip(codes, positions, strict=True)):
         fresh = np.flatnonzero((at != BEFORE) & (mine != nobody))

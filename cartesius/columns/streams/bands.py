@@ -11,7 +11,7 @@ Source: SEMANTICS 1.17 and 3.8; DESIGN 4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from cartesius.columns.stages.rows import BEFORE, joined, nothing
 from cartesius.columns.stages.stages import UNKNOWN, Outcome, Stage, State
 from cartesius.columns.streams.band_merge import merged
 from cartesius.columns.streams.band_pairs import FAR, Bound, counted, near
+from cartesius.columns.streams.expiring import Expiring, Ghosts, asked_by_none, delay_of
 from cartesius.columns.streams.gate_columns import filtered
 from cartesius.columns.streams.shapes import Shape, shape_of
 from cartesius.columns.streams.zipping import flow_of
@@ -54,10 +55,10 @@ class Near(Stage):
     def __init__(self, join: Join, shape: Shape) -> None:
         super().__init__(join)
         self.shape = shape
-        self.bands = [one for one in join.installed if isinstance(one.node, Until)]
-        self.bounds = tuple([bound for one in self.bands for bound in bounds_of(one, len(join.slots))])
-        self.settled = [one for one in self.bands if one.is_settled]
-        delays = [[delay_of(one, slot.index) for one in self.settled] for slot in join.slots]
+        bands = [one for one in join.installed if isinstance(one.node, Until)]
+        self.expiring = Expiring(join, bands)
+        self.bounds = tuple([bound for one in bands for bound in bounds_of(one, len(join.slots))])
+        delays = [[delay_of(one, slot.index) for one in self.expiring.settled] for slot in join.slots]
         self.leaves_twice = any(sum(one is not None for one in mine) > 1 for mine in delays)
         self.delays = [min([one for one in mine if one is not None], default=None) for mine in delays]
         self.body = ColumnarBody(join, linking(join))
@@ -108,7 +109,7 @@ class Near(Stage):
             if met is not None:
                 return met.tuples, met.position, met.rows
         positions = [one.position for one in rows]
-        gone = [self._gone(slot, one, moment) for slot, one in enumerate(rows)]
+        gone = [self.expiring.leave(slot, one, moment) for slot, one in enumerate(rows)]
         tuples = counted(positions, gone, codes, nobody, steps)
         starts, ends = [one.start for one in rows], [one.end for one in rows]
         found = near(starts, ends, positions, codes, nobody, self.bounds)
@@ -116,31 +117,12 @@ class Near(Stage):
 
     # -- the clock -----------------------------------------------------------------------------------------------------
 
-    def _due(self, slot: int, rows: Rows, moment: Moment) -> Ints | None:
-        """Return when the rows of a slot are due to leave, if the clock lets them."""
-        return self._leaving(slot, rows) if moment.meets_deadlines else None
-
-    def _leaving(self, slot: int, rows: Rows) -> Ints | None:
-        due: Ints | None = None
-        for one in self.settled:
-            mine = due_of(one, slot, rows)
-            if mine is not None:
-                due = mine if due is None else np.minimum(due, mine)
-        return due
-
     def _remaining(self, slot: int, rows: Rows | None, moment: Moment) -> Rows | None:
         """Return the rows that the clock has not passed when the batch is over."""
-        due = None if rows is None else self._due(slot, rows, moment)
+        due = None if rows is None or not moment.meets_deadlines else self.expiring.due(slot, rows)
         if rows is None or due is None or moment.clock is None:
             return None if rows is None else rows.as_retained()
         return rows.take(np.flatnonzero((due >= moment.clock[-1]) | (rows.position == moment.steps - 1))).as_retained()
-
-    def _gone(self, slot: int, rows: Rows, moment: Moment) -> Ints:
-        """Return before which step each row leaves; the number of steps, if it stays."""
-        due = self._due(slot, rows, moment)
-        if due is None or moment.clock is None:
-            return np.full(len(rows), moment.steps, np.int64)
-        return np.maximum(np.searchsorted(moment.clock, due, side="right"), rows.position + 1)
 
     def passed(self, state: State, clock: int) -> State | None:
         """Return the state without the rows that the clock has passed: they give nothing."""
@@ -149,20 +131,22 @@ class Near(Stage):
         return State(tuple([self._left(slot, rows, clock) for slot, rows in enumerate(state.retained)]))
 
     def _left(self, slot: int, rows: Rows | None, clock: int) -> Rows | None:
-        due = None if rows is None else self._leaving(slot, rows)
+        due = None if rows is None else self.expiring.due(slot, rows)
         return rows if rows is None or due is None else rows.take(np.flatnonzero(due >= clock))
 
     def deadline(self, state: State) -> int | None:
         """Return when the first row is due to leave."""
         if self.leaves_twice:
             return UNKNOWN
-        due = [self._leaving(slot, rows) for slot, rows in enumerate(state.retained) if rows is not None and len(rows)]
+        due = [
+            self.expiring.due(slot, rows) for slot, rows in enumerate(state.retained) if rows is not None and len(rows)
+        ]
         firsts = [int(times.min()) for times in due if times is not None]
         return min(firsts, default=None)
 
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return the state that the objects hold; `NotColumnar` if a deadline is that of an event that has left."""
-        if self.leaves_twice and any(map(asked_by_none, self.settled)):
+        if self.leaves_twice and any(map(asked_by_none, self.expiring.settled)):
             reason = "an event that has left by one restriction is waited for by another"
             raise NotColumnar(reason)
         return super().load(arriving)
@@ -170,23 +154,7 @@ class Near(Stage):
     def store(self, state: State, stored: set[int]) -> None:
         """Store the memories, and ask for the deadlines that their entries wait for."""
         super().store(state, stored)
-        deadlines = self.join.world.deadlines
-        for one in self.bands:
-            one.due.clear()
-            one.copies.clear()
-        deadlines.heap = [item for item in deadlines.heap if item[3] not in self.bands]
-        for one in self.settled:
-            for slot in one.named:
-                rows = state.retained[slot.index]
-                due = None if rows is None else due_of(one, slot.index, rows)
-                if due is None:
-                    continue
-                for time, entry in zip(due.tolist(), slot.memory.all(), strict=True):
-                    key = one.key_of(slot, entry)
-                    if key not in one.copies:
-                        one.make(key)
-                    one.notify_at(time, key)
-        deadlines.clean()
+        self.expiring.store(state, Ghosts(tuple([{} for _ in self.expiring.settled])))
 
 
 def bounds_of(installed: Installed, n: int) -> Iterable[Bound]:
@@ -200,36 +168,6 @@ def bounds_of(installed: Installed, n: int) -> Iterable[Bound]:
         case Apart(left, right, lower, upper):
             return [Bound(right.index, left.index, upper), Bound(left.index, right.index, -lower)]
     return []
-
-
-def delay_of(installed: Installed, slot: int) -> int | None:
-    """Return how long after it the partner of an event of a slot may end; None if the restriction does not say."""
-    node: Any = installed.node
-    if slot not in [named.index for named in installed.named]:
-        return None
-    if isinstance(node, Apart):
-        delay: int = node.upper if slot == node.left.index else -node.lower
-    else:
-        delay = node.duration
-    return delay
-
-
-def due_of(installed: Installed, slot: int, rows: Rows) -> Ints | None:
-    """Return the last end that a partner of each row may have; None if the restriction does not say."""
-    delay = delay_of(installed, slot)
-    if delay is None:
-        return None
-    return (rows.start if isinstance(installed.node, Within) else rows.end) + delay
-
-
-def asked_by_none(installed: Installed) -> list[tuple[Any, int]]:
-    """Return the deadlines that nothing in memory waits for, with the keys of their copies."""
-    mine = {
-        (installed.key_of(slot, entry), type(installed.restriction).due(installed.stateless, slot, entry))
-        for slot in installed.named
-        for entry in slot.memory.all()
-    }
-    return [(key, time) for key, due in installed.due.items() for time in due if (key, time) not in mine]
 
 
 def all_alike(rows: Sequence[Rows]) -> tuple[list[Ints], int]:

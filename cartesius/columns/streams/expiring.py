@@ -16,9 +16,9 @@ import numpy as np
 
 from cartesius.columns.stages.rows import joined
 from cartesius.columns.stages.stored_rows import entries_of
-from cartesius.columns.streams.bands import asked_by_none, due_of
 from cartesius.columns.vectors.vectors import Leaf
 from cartesius.data.events import Window
+from cartesius.plan.nodes import Apart, Within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,14 +70,18 @@ class Expiring:
 
     def leave(self, slot: int, rows: Rows, moment: Moment) -> NDArray[np.int64] | None:
         """Return before which step each row leaves, at least the number of steps if it stays; None: all stay."""
-        if not moment.meets_deadlines or moment.clock is None or not self.concerns(slot):
+        due = self.due(slot, rows)
+        if not moment.meets_deadlines or moment.clock is None or due is None:
             return None
+        return np.maximum(np.searchsorted(moment.clock, due, side="right"), moment.after(rows.position))
+
+    def due(self, slot: int, rows: Rows) -> NDArray[np.int64] | None:
+        """Return when the rows of a slot are due to leave; None: never."""
         due = [mine for one in self.settled if (mine := due_of(one, slot, rows)) is not None]
         if self.frees_in_turn and self.spans is not None:
             due.append(ends_of(rows) + self.spans.lateness - 1)
-        return np.maximum(
-            np.searchsorted(moment.clock, np.minimum.reduce(due), side="right"), moment.after(rows.position)
-        )
+        found: NDArray[np.int64] | None = np.minimum.reduce(due) if due else None
+        return found
 
     def kept(self, rows: Rows | None, kept: NDArray[np.int64], moment: Moment) -> NDArray[np.int64]:
         """Return which rows of those that are kept are in no window that is freed by the end of a batch."""
@@ -161,6 +165,36 @@ class Expiring:
         assert due is not None  # Invariant: the slot is one that the restriction names
         for time, entry in zip(due.tolist(), entries, strict=True):
             _notify(one, one.key_of(self.join.slots[slot], entry), time)
+
+
+def delay_of(installed: Installed, slot: int) -> int | None:
+    """Return how long after it the partner of an event of a slot may end; None if the restriction does not say."""
+    node: Any = installed.node
+    if slot not in [named.index for named in installed.named]:
+        return None
+    if isinstance(node, Apart):
+        delay: int = node.upper if slot == node.left.index else -node.lower
+    else:
+        delay = node.duration
+    return delay
+
+
+def due_of(installed: Installed, slot: int, rows: Rows) -> NDArray[np.int64] | None:
+    """Return the last end that a partner of each row may have; None if the restriction does not say."""
+    delay = delay_of(installed, slot)
+    if delay is None:
+        return None
+    return (rows.start if isinstance(installed.node, Within) else rows.end) + delay
+
+
+def asked_by_none(installed: Installed) -> list[tuple[Any, int]]:
+    """Return the deadlines that nothing in memory waits for, with the keys of their copies."""
+    mine = {
+        (installed.key_of(slot, entry), type(installed.restriction).due(installed.stateless, slot, entry))
+        for slot in installed.named
+        for entry in slot.memory.all()
+    }
+    return [(key, time) for key, due in installed.due.items() for time in due if (key, time) not in mine]
 
 
 def ends_of(rows: Rows) -> NDArray[np.int64]:
