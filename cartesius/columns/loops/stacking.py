@@ -20,9 +20,8 @@ from cartesius.columns.stages.rows import arrival, by_key, joined, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.stored_rows import check_noted, rows_of
 from cartesius.columns.streams.gate_columns import filtered
-from cartesius.columns.streams.shapes import Shape, shape_of
+from cartesius.columns.streams.shapes import OF_LOCKSTEP, Shape, shape_of
 from cartesius.columns.streams.zipping import flow_of
-from cartesius.plan.nodes import OF_PRODUCTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,11 +105,11 @@ class Stacking(Stage):
         return codes_under(self.shape.components, rows)  # whoever is there: an error in what is equated is one
 
 
-def stacking_stage(join: Join, known: frozenset[type[Node]] = OF_PRODUCTS) -> Stage | None:
+def stacking_stage(join: Join, known: frozenset[type[Node]] = OF_LOCKSTEP) -> Stage | None:
     """Return the stage of a product of streams of which each event is used once, and that is all."""
     shape = shape_of(join, known)
     if not isinstance(shape, Shape) or shape.aligned or len(shape.slots) == 1 or join.pattern.is_generator:
         return None
-    limits = {(one.uses, one.newest, one.oldest, one.leaves) for one in shape.slots}
+    limits = {(one.uses, one.newest, one.leaves) for one in shape.slots}
     stage = Stacking(join, shape)
-    return stage if limits == {(1, None, None, False)} and not stage.body.has_condition else None
+    return stage if limits == {(1, None, False)} and not stage.body.has_condition else None

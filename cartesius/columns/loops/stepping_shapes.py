@@ -18,6 +18,7 @@ from cartesius.columns.streams.band_pairs import FAR
 from cartesius.columns.streams.bands import bounds_of
 from cartesius.columns.streams.expiring import Expiring
 from cartesius.columns.streams.gate_columns import Gate
+from cartesius.columns.streams.shapes import not_plain
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.expressions.expressions import slots_of
 from cartesius.plan import facts
@@ -133,15 +134,8 @@ def _kinds_of_nodes(join: Join) -> set[type[Node]]:
 
 
 def _objection(join: Join) -> str:
-    reason = _objection_to_output(join)
-    if reason:
+    if reason := _objection_to_output(join) or not_plain(join):
         return reason
-    if any(slot.n is not None or slot.shared is not None for slot in join.slots):
-        return "a slot is no plain stream"
-    if any(slot.reactive.pattern is not None for slot in join.slots):
-        return "a slot is bound to results"
-    if len({slot.reactive for slot in join.slots}) < len(join.slots):
-        return "two slots have one source"
     if join.pattern.absent.names or join.bindings.moment is not None or join.bindings.shown is not None:
         return "its candidates are not all combinations"
     if len(join.slots) > MOST:

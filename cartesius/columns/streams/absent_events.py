@@ -22,6 +22,7 @@ from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.stages.rows import joined, no_rows, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.stored_rows import entries_of, load_rows, rows_of, store_rows
+from cartesius.columns.streams.shapes import not_plain
 from cartesius.columns.streams.zipping import flow_of
 from cartesius.columns.vectors.ordering import bisected, by_code
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
@@ -261,13 +262,8 @@ def absence_stage(join: Join) -> Stage | str | None:
         return "more than one event must not come, or not after the one part of a row"
     if not isinstance(join.batch.output, Events) or pattern.alternative is not None or join.batch.versions is not None:
         return "its results are no events of its own"
-    if any(slot.is_table or slot.n is not None or slot.shared is not None for slot in join.slots):
-        return "a slot is no plain stream"
-    if (
-        any(slot.reactive.pattern is not None for slot in join.slots)
-        or join.slots[0].reactive is join.slots[1].reactive
-    ):
-        return "a slot is bound to results, or both to one source"
+    if reason := not_plain(join):
+        return reason
     if never.floor_slots:
         return "what is decided waits for what gates hold"
     if pattern.where is not None or pattern.is_generator or not isinstance(pattern.yields, Expression):

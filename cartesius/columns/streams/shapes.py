@@ -5,7 +5,7 @@ Source: SEMANTICS 1.3, 1.5 to 1.7 and 1.13.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
 
+OF_LOCKSTEP: Final = OF_PRODUCTS - {Oldest}
+
 
 @attrs.define(eq=False)
 class Keeping:
@@ -25,14 +27,12 @@ class Keeping:
 
     Args:
         newest: How many of the newest stay, of a key; None: all.
-        oldest: How many of the oldest stay, of a key; None: all.
         uses: How often each may be used; None: without limit.
         leaves: Whether each leaves with its batch.
         predicates: What each must satisfy before anything sees it.
     """
 
     newest: int | None = None
-    oldest: int | None = None
     uses: int | None = None
     leaves: bool = False
     predicates: list[Column] = attrs.Factory(list)
@@ -59,7 +59,7 @@ class Shape:
     is_oldest_first: bool
 
 
-def shape_of(join: Join, known: frozenset[type[Node]] = OF_PRODUCTS) -> Shape | str | None:
+def shape_of(join: Join, known: frozenset[type[Node]]) -> Shape | str | None:
     """Return the shape of a correlation of streams, or why it has none; None: there is more than these meanings."""
     if not {type(one.node) for one in join.installed} <= known:
         return None
@@ -72,14 +72,11 @@ def shape_of(join: Join, known: frozenset[type[Node]] = OF_PRODUCTS) -> Shape | 
     for one in join.installed:
         node = one.node
         named = [slots[slot.index] for slot in one.named]
-        if isinstance(node, Newest | Oldest | Lockstep):
+        if isinstance(node, Newest | Lockstep):
             prefixes |= {one.prefixes[slot.index] for slot in one.named}
         if isinstance(node, Newest):
             for slot in named:
                 slot.newest = _least(slot.newest, node.n)
-        elif isinstance(node, Oldest):
-            for slot in named:
-                slot.oldest = _least(slot.oldest, node.n)
         elif isinstance(node, Uses):
             for slot in named:
                 slot.uses = _least(slot.uses, node.n)
@@ -103,8 +100,6 @@ def _keyed(
     aligned: tuple[tuple[Installed, tuple[int, ...]], ...],
     prefixes: set[tuple[int, ...]],
 ) -> Shape | str:
-    if any(slot.newest is not None and slot.oldest is not None for slot in slots):
-        return "the newest and the oldest events are kept"
     spaces = prefixes.pop() if prefixes else ()
     if prefixes or len([space for space in spaces if space != join.bindings.window_space]) > 1:
         return "its slots are keyed differently"
@@ -117,15 +112,22 @@ def _keyed(
     return Shape(slots, aligned, keys, components, spaces, join.batch.rank.is_oldest_first)
 
 
-def _objection(join: Join) -> str:
-    if not isinstance(join.batch.output, Events):
-        return "its results are no events"
+def not_plain(join: Join) -> str:
+    """Say why the slots of a correlation are no streams of their own; nothing, if they are."""
     if any(slot.is_table or slot.n is not None or slot.shared is not None for slot in join.slots):
         return "a slot is no plain stream"
     if any(slot.reactive.pattern is not None for slot in join.slots):
         return "a slot is bound to results"
     if len({slot.reactive for slot in join.slots}) < len(join.slots):
         return "two slots have one source"
+    return ""
+
+
+def _objection(join: Join) -> str:
+    if not isinstance(join.batch.output, Events):
+        return "its results are no events"
+    if reason := not_plain(join):
+        return reason
     if join.pattern.absent.names or join.bindings.moment is not None:
         return "its candidates are not all combinations"
     return ""

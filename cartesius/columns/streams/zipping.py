@@ -23,9 +23,8 @@ from cartesius.columns.stages.candidates import Parts, hull
 from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State, left_of
 from cartesius.columns.streams.gate_columns import filtered
-from cartesius.columns.streams.shapes import Shape, shape_of
+from cartesius.columns.streams.shapes import OF_LOCKSTEP, Shape, shape_of
 from cartesius.columns.vectors.key_codes import NEVER, encoded
-from cartesius.plan.nodes import OF_PRODUCTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -149,7 +148,7 @@ def flow_of(body: ColumnarBody, parts: Sequence[Parts], position: NDArray[np.int
     return Flow(position, value, start, end)
 
 
-def zip_stage(join: Join, known: frozenset[type[Node]] = OF_PRODUCTS) -> Stage | str | None:
+def zip_stage(join: Join, known: frozenset[type[Node]] = OF_LOCKSTEP) -> Stage | str | None:
     """Return the stage of a correlation whose slots come in lock-step, one event of each at a time."""
     shape = shape_of(join, known)
     if not isinstance(shape, Shape):

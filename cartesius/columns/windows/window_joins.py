@@ -24,6 +24,7 @@ from cartesius.columns.stages.rows import Flow, nothing
 from cartesius.columns.stages.spans import spans_of, until
 from cartesius.columns.stages.stages import Moment, Outcome, Stage, State
 from cartesius.columns.streams.expiring import ends_of
+from cartesius.columns.streams.shapes import OF_LOCKSTEP
 from cartesius.columns.streams.version_plans import OF_VERSIONS
 from cartesius.columns.streams.versions import version_stage
 from cartesius.columns.streams.zipping import zip_stage
@@ -31,7 +32,7 @@ from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import concatenated
 from cartesius.columns.windows.window_deliveries import deliveries, first_met
 from cartesius.columns.windows.window_state import opened, store_windows
-from cartesius.plan.nodes import OF_PRODUCTS, Lockstep, Regular
+from cartesius.plan.nodes import Lockstep, Regular
 from cartesius.results.outputs import Events
 from cartesius.results.outputs import Rows as Table
 
@@ -214,7 +215,7 @@ def window_join_stage(join: Join) -> Stage | str | None:
         return "what is kept of a slot is common to windows that overlap"
     if spans.delay is not None:
         return "what meets in its windows waits for their end"
-    versions, products = OF_VERSIONS | {Regular}, OF_PRODUCTS | {Regular}
+    versions, products = OF_VERSIONS | {Regular}, OF_LOCKSTEP | {Regular}
     stages = [stepping_stage(join, spans)]
     if not common and isinstance(join.batch.output, Events):
         first = (version_stage(join, versions), zip_stage(join, products), stacking_stage(join, products))
