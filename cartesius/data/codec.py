@@ -135,7 +135,8 @@ def pack(value: Any) -> Any:
 
 
 def _pack(value: Any) -> Any:
-    # A packer has two frames of Python a level, `unpack` one: what could be written can be read, also in a deeper call.
+    # A packer has two frames of Python a level, `unpack` one: so what could be written can be read in a deeper call,
+    # too, where Python's limit is the same.
     kind = type(value)
     if value is None or kind is bool or kind is str:
         return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import sys
 from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -273,6 +274,16 @@ NESTED = {
 }
 
 
+@pytest.fixture
+def usual_depth():
+    """Python's own limit, whatever has been imported beside: other libraries raise it for good."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1_000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.usefixtures("usual_depth")
 @pytest.mark.parametrize("kind", NESTED)
 def test_what_is_nested_so_deep_that_it_could_not_be_read_is_not_written(kind):
     def deeper(frames):
