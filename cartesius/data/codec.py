@@ -84,7 +84,7 @@ def encode(value: object) -> bytes:
     """Encode plain data: versioned, checksummed, compressed.
 
     Raises:
-        NotStorable: Something in it is not plain data and not of a registered type.
+        NotStorable: Something in it is not plain data and not of a registered type, or it is nested too deep.
     """
     packed = deflated(json.dumps(pack(value), separators=(",", ":"), ensure_ascii=True).encode(), 1)
     return MAGIC + zlib.crc32(packed).to_bytes(4, "big") + packed

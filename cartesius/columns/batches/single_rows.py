@@ -35,6 +35,7 @@ ROW: Final = 64
 """So many rows are settled in the time that a batch of one row takes,"""
 LOOK: Final = 64
 """and one in the time in which a kernel looks at so many, where it looks at all."""
+_LARGE: Final = 512  # a state that is saved after each call costs as much by row as by column
 
 
 class Rent:
@@ -72,9 +73,6 @@ def row_of(value: Any, start: Time, end: Time, *, is_table: bool) -> Rows | None
         return None
     none = np.zeros(1, np.int64)
     return Rows(payload, np.array([start], np.int64), np.array([end], np.int64), none, none, none, key, deletes)
-
-
-_LARGE: Final = 512  # a state that is saved after each call costs as much by row as by column
 
 
 def is_large(engine: EngineCore) -> bool:

@@ -110,6 +110,7 @@ def stacking_stage(join: Join, known: frozenset[type[Node]] = OF_LOCKSTEP) -> St
     shape = shape_of(join, known)
     if not isinstance(shape, Shape) or shape.aligned or len(shape.slots) == 1 or join.pattern.is_generator:
         return None
-    limits = {(one.uses, one.newest, one.leaves) for one in shape.slots}
+    if {(one.uses, one.newest, one.leaves) for one in shape.slots} != {(1, None, False)}:
+        return None
     stage = Stacking(join, shape)
-    return stage if limits == {(1, None, False)} and not stage.body.has_condition else None
+    return None if stage.body.has_condition else stage
