@@ -30,7 +30,8 @@ from cartesius.storage.memories import Memory, checked_key, checked_row_key
 from cartesius.storage.pauses import Door
 from cartesius.storage.probes import key_probe, no_key_yet, showing, value_probe
 from cartesius.storage.row_memories import RowMemory
-from cartesius.storage.version_memories import Kind, Moment, VersionMemory, ties_of
+from cartesius.storage.version_memories import Kind, VersionMemory, ties_of
+from cartesius.storage.versions_in_order import Moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence

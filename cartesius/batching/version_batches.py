@@ -12,7 +12,7 @@ Source: Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155; SEMANTICS 3.6 to 3.
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right
+from bisect import bisect_left
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,8 @@ from cartesius.results.outputs import Events, hull
 from cartesius.results.version_outputs import VersionTotals, VersionView
 from cartesius.storage.conservation import Fate
 from cartesius.storage.stored import check_storable
-from cartesius.storage.version_memories import ARRIVAL, Kind, Moment, Version, VersionMemory, ends
+from cartesius.storage.version_memories import ARRIVAL, Kind, Version, VersionMemory, ends
+from cartesius.storage.versions_in_order import Moment, latest_before, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,16 +67,14 @@ class Versions:
         if version.more is not None:  # what it was for is done
             version.more = {name: what for name, what in version.more.items() if name != "span"} or None
         if memory.kind is not Kind.POINTS:
-            for other in history:
+            for other in memory.holding(history, version.end):
                 lost = intersection(other.validity, (span,))
                 if lost and other.deletes:
                     memory.change(other, difference(other.validity, lost))
                 elif lost:
                     displace(slot, other.piece(lost))
             if memory.kind is Kind.VERSIONS or not version.deletes:
-                kept = [other for other in history if other.validity or other.was]
-                at = bisect_right([other.end for other in kept], version.end)
-                memory.replace_history(version, [*kept[:at], version, *kept[at:]])
+                memory.remember(version)
         self._causes.append((entry.start, entry.end))
         if not version.deletes:
             if self.batch.world.durable:
@@ -97,9 +96,12 @@ class Versions:
             return ALWAYS[0], history
         given: Interval | None = entry.noted("span")
         if given is not None:
+            memory.is_in_order = False
             return given, history
-        until = next((other.end for other in history if other.end > at), LATEST)
-        rival = next((other for other in history if other.end == at and other.validity), None)
+        place = latest_before(history, at)
+        until = history[place].end if place < len(history) else LATEST
+        alike = history[bisect_left(history, at, hi=place, key=time_of) : place]
+        rival = next((other for other in alike if other.validity), None)
         ties = memory.ties
         if rival is not None and ties != ARRIVAL and rival.order(ties) >= Version(entry, NEVER).order(ties):
             return None
@@ -159,7 +161,7 @@ class Versions:
             due, _, index, version = item
             slot = self.batch.slots[index]
             if ends(version) + (_memory(slot).keeps or 0) == due:  # otherwise it has changed since
-                self._forget_in_history(slot, version)
+                _memory(slot).forget(version)
                 if not version.deletes:
                     self.batch.expire(slot, version)
                 keys.append(version.own_key())
@@ -167,13 +169,6 @@ class Versions:
             self.batch.output.forget(keys)
         if isinstance(self.batch.output, VersionTotals):
             self.batch.output.forget(self.horizon)
-
-    def _forget_in_history(self, slot: Slot, version: Version) -> None:
-        memory = slot.memory
-        assert isinstance(memory, VersionMemory)
-        history = memory.history(version)
-        if any(other is version for other in history):
-            memory.replace_history(version, [other for other in history if other is not version])
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -227,7 +222,7 @@ class Versions:
             self._give(lost, gained)
         for slot, version in touched:
             if not version.validity:
-                self._forget_in_history(slot, version)
+                _memory(slot).forget(version)
                 if slot.memory.holds(version):
                     self.batch.count_left(slot, version, self.batch.fate_of(version))
                     slot.memory.remove(version)

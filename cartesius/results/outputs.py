@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cartesius.data.events import Time
     from cartesius.data.journals import Journal
     from cartesius.results.provenance import Provenance
-    from cartesius.storage.version_memories import Moment
+    from cartesius.storage.versions_in_order import Moment
 
 _ATOMS = frozenset((int, str, bool, bytes, type(None)))
 _EXACT = frozenset((int, str, bytes, type(None)))

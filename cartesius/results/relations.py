@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cartesius.data.journals import Journal
     from cartesius.results.outputs import Result, Span
-    from cartesius.storage.version_memories import Moment
+    from cartesius.storage.versions_in_order import Moment
 
 
 class Relations:

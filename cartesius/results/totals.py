@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from cartesius.data.journals import Journal
     from cartesius.results.outputs import Result, Span
-    from cartesius.storage.version_memories import Moment
+    from cartesius.storage.versions_in_order import Moment
 
 
 FOR_GOOD: Final = "for good"

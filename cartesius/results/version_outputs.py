@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cartesius.results.announced import Row
     from cartesius.results.outputs import Result, Span
     from cartesius.results.totals import Aggregate
-    from cartesius.storage.version_memories import Moment
+    from cartesius.storage.versions_in_order import Moment
 
 Total: TypeAlias = tuple[Any, int]
 """An element of a group, and of how many results it is the total."""

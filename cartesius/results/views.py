@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cartesius.language.matches import Match
     from cartesius.results.outputs import Result, Span
     from cartesius.results.provenance import Provenance
-    from cartesius.storage.version_memories import Moment
+    from cartesius.storage.versions_in_order import Moment
 
 First: TypeAlias = "Callable[[Any, int], Match | None]"
 """The first match of a key, without the entries in a state."""

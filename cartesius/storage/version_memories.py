@@ -16,22 +16,36 @@ from __future__ import annotations
 import enum
 import json
 import sys
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
 from cartesius.data.codec import pack
-from cartesius.data.entries import ABSENT, FRESH, GONE, LIVE, Entry
-from cartesius.data.events import EARLIEST, LATEST
-from cartesius.data.journals import put
+from cartesius.data.entries import ABSENT, LIVE, Entry
+from cartesius.data.events import EARLIEST
 from cartesius.data.validity import Validity, covers
 from cartesius.errors import NotStorable
 from cartesius.storage.memories import Memory
+from cartesius.storage.versions_in_order import (
+    LEAST,
+    Timeline,
+    bring,
+    drop,
+    is_in_order,
+    is_there,
+    latest_before,
+    number_of,
+    standing,
+    turn_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from cartesius.data.events import Time
     from cartesius.data.journals import Journal
+    from cartesius.storage.memories import Places
+    from cartesius.storage.versions_in_order import Moment
 
     Ties: TypeAlias = "Callable[[Any], Any] | Literal['arrival'] | None"
 
@@ -96,42 +110,10 @@ class Version(Entry):
 
 
 @final
-class Moment:
-    """The time at which the memories of one correlation are looked at, and when something in what is seen changes."""
-
-    __slots__ = ("at", "next")
-
-    def __init__(self) -> None:
-        self.at: Time | None = None  # None: memories hold all that they have
-        self.next: Time = LATEST
-
-    def see(self, version: Version) -> bool:
-        """Give a version the state that it has at the moment; return whether it is there, or was."""
-        at = self.at
-        if at is None:
-            return True
-        now = self._holds(version.validity, at)
-        was = now if version.was is version.validity else self._holds(version.was, at)
-        if was or now:
-            version.state = LIVE if was and now else FRESH if now else GONE
-        return was or now
-
-    def _holds(self, validity: Validity, at: Time) -> bool:
-        """Whether ``at`` is in ``validity``, noting when that changes next; a plain loop, as all versions are asked."""
-        holds = False
-        for since, until in validity:
-            bound = since if at < since else until
-            if at < bound < self.next:
-                self.next = bound
-            holds = holds or since <= at < until
-        return holds
-
-
-@final
 class VersionMemory(Memory):
     """The entries of one slot of a correlation with versions."""
 
-    __slots__ = ("histories", "keeps", "kind", "moment", "retention", "ties")
+    __slots__ = ("_timelines", "histories", "is_in_order", "keeps", "kind", "moment", "retention", "ties")
 
     def __init__(
         self,
@@ -150,14 +132,40 @@ class VersionMemory(Memory):
         self.ties: Ties = None
         self.keeps = keeps  # for how long what is over is kept: what comes late to another slot may meet it
         self.histories: dict[Any, list[Version]] = {}  # versions by key, in order of time, with deletions
+        self.is_in_order = kind is not Kind.ALWAYS  # whether all that has come holds from its time to the next
+        self._timelines: dict[tuple[int, Any], Timeline] = {}  # by index, and the key in it, of those that are long
 
     def history(self, entry: Entry) -> list[Version]:
         """Return the versions of the key of ``entry``."""
         return self.histories.get(self._key(entry), [])
 
-    def replace_history(self, entry: Entry, history: list[Version]) -> None:
-        """Make ``history`` the versions of the key of ``entry``."""
-        put(self.histories, self._key(entry), history, self.journal)
+    def remember(self, version: Version) -> None:
+        """Put a version, or a deletion, into the history of its key."""
+        self.journal.append(partial(self._drop, version))
+        self._bring(version)
+        self._look_at(version)
+
+    def forget(self, version: Version) -> None:
+        """Take a version, or a deletion, out of the history of its key, if it is there."""
+        if is_there(self.history(version), version):
+            self.journal.append(partial(self._bring, version))
+            self._drop(version)
+
+    def _bring(self, version: Version) -> None:
+        bring(self.histories.setdefault(self._key(version), []), version)
+
+    def _drop(self, version: Version) -> None:
+        history = self.history(version)
+        drop(history, version)
+        if not history:
+            self.histories.pop(self._key(version), None)
+
+    def holding(self, history: list[Version], time: Time) -> list[Version]:
+        """Return those of the versions of a key that may hold at a time, or until the next of them."""
+        if not self.is_in_order:
+            return history
+        places = range(latest_before(history, time) - 1, -1, -1)
+        return next(([history[place]] for place in places if history[place].validity), [])
 
     def load_histories(self, others: Iterable[Entry]) -> None:
         """Bring the histories back, of the entries that are there and of ``others``: deletions, and what is used up."""
@@ -167,7 +175,9 @@ class VersionMemory(Memory):
             assert isinstance(version, Version)
             self.histories.setdefault(self._key(version), []).append(version)
         for history in self.histories.values():
-            history.sort(key=lambda version: (version.end, version.number))
+            history.sort(key=turn_of)
+            for version in history:
+                self._look_at(version)
 
     def _key(self, entry: Entry) -> Any:
         return (entry.row_key,) if entry.row_key is not ABSENT else entry.keys
@@ -181,6 +191,31 @@ class VersionMemory(Memory):
 
         self.journal.append(undo)
         version.validity = validity
+        self._look_at(version)
+
+    def _look_at(self, version: Version) -> None:
+        self.is_in_order = self.is_in_order and is_in_order(version)
+
+    def _enter(self, entry: Entry, places: Places) -> None:
+        super()._enter(entry, places)
+        assert isinstance(entry, Version)
+        self._look_at(entry)
+        for at in self._timed(places):
+            self._timelines[at].add(entry)
+
+    def _leave(self, entry: Entry, places: Places) -> None:
+        super()._leave(entry, places)
+        assert isinstance(entry, Version)
+        for at in self._timed(places):
+            drop(self._timelines[at].versions, entry)
+            if not self._timelines[at].versions:
+                del self._timelines[at]
+
+    def _timed(self, places: Places) -> list[tuple[int, Any]]:
+        """Return where an entry is in a timeline."""
+        if not self._timelines:
+            return []
+        return [at for table, key in ((self._entries, None), *places) if (at := (id(table), key)) in self._timelines]
 
     def settle(self, entries: Iterable[Entry]) -> None:
         """End a batch for ``entries``."""
@@ -191,26 +226,39 @@ class VersionMemory(Memory):
 
     def all(self) -> Collection[Entry]:
         """Return the entries of the moment, oldest first, gone ones included."""
-        return self._seen(super().all())
+        return self._seen(super().all(), self._entries, None)
 
     def lookup(self, positions: tuple[int, ...], key: Any) -> Collection[Entry]:
         """Return the entries of the moment found by ``key``, oldest first, gone ones included."""
-        return self._seen(super().lookup(positions, key)) if positions else self.all()
+        return self._seen(super().lookup(positions, key), self._indexes[positions], key) if positions else self.all()
 
     def rows_of(self, key: Any) -> Collection[Entry]:
         """Return the entries of the moment of one row, oldest first, gone ones included."""
-        found = [version for version in self.histories.get((key,), ()) if not version.deletes]
-        return self._seen(sorted(found, key=_number))
+        history = self.histories.get((key,), [])
+        if self.is_in_order and self.moment.at is not None and len(history) >= LEAST:
+            return [version for version in standing(history, self.moment) if not version.deletes]
+        found = [version for version in history if not version.deletes]
+        return self._asked(sorted(found, key=number_of))
 
-    def _seen(self, found: Collection[Entry]) -> Collection[Entry]:
+    def _seen(self, found: Collection[Entry], index: dict[Any, Any], key: Any) -> Collection[Entry]:
+        """Return what is there at the moment of what an index has by a key."""
+        if self.moment.at is None or len(found) < LEAST or not self.is_in_order:
+            return self._asked(found)
+        timeline = self._timelines.get((id(index), key))
+        if timeline is None:
+            key_of = _time_alone if self.kind is Kind.POINTS else self._key
+            timeline = self._timelines[(id(index), key)] = Timeline(found, key_of)  # type: ignore[arg-type]  # all are versions
+        return self._asked(found) if timeline.is_mixed else standing(timeline.versions, self.moment)
+
+    def _asked(self, found: Collection[Entry]) -> Collection[Entry]:
         if self.moment.at is None:
             return found
         return [entry for entry in found if self.moment.see(entry)]  # type: ignore[arg-type]  # all are versions
 
     def row_at(self, entry: Entry) -> Entry | None:
         """Return the version of the same row that holds at the time of ``entry``."""
-        found = (v for v in self.history(entry) if not v.deletes and covers(v.validity, entry.end))
-        return next(found, None)
+        found = self.holding(self.history(entry), entry.end)
+        return next((v for v in found if not v.deletes and covers(v.validity, entry.end)), None)
 
     def row(self, key: Any) -> Entry | None:
         """Return the newest version of a row, by its key; none if it has been deleted."""
@@ -225,8 +273,8 @@ def ends(version: Version) -> Time:
     return max((until for _, until in version.validity), default=EARLIEST)
 
 
-def _number(version: Entry) -> int:
-    return version.number
+def _time_alone(version: Entry) -> None:
+    """Events that are there at their own time alone have nothing else in common."""
 
 
 def ties_of(configured: Any) -> Ties:
