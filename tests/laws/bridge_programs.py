@@ -24,6 +24,7 @@ from restrictions import retracting
 from restrictions.tables import changelog
 from spark_bridge.columns.schemas import result_schema
 from spark_bridge.reading.reads import check_reads
+from spark_bridge.running.row_errors import raised
 from spark_bridge.transport.dead_letters import kind_of_late
 from spark_bridge.transport.emission import CHANGES, Emission
 from spark_bridge.transport.packing import EARLIEST
@@ -225,10 +226,10 @@ def _rank(value: Any) -> tuple[Any, ...]:
 
 def in_process(
     drawn: Drawn, rows: Sequence[Row], *, lateness: int | None, clock: int | None, close: bool
-) -> tuple[list[Any], dict[str, int]]:
-    """What an engine in this process gives, and how many rows it does not use: dead, late."""
+) -> tuple[list[Any], Counter[tuple[str, str, str]]]:
+    """What an engine in this process gives, and what it does not use: dead or late, at which slot or input, and why."""
     engine = Engine(*drawn.outputs, lateness=lateness)
-    found, failed = [], 0
+    found, unused = [], Counter[tuple[str, str, str]]()
     for row in rows:
         reactive = drawn.inputs[row.source]
         try:
@@ -236,12 +237,21 @@ def in_process(
         except Exception as error:  # a body of the program's: the push is undone
             if isinstance(error, CartesiusError) and not isinstance(error, InvalidArgument):
                 raise
-            failed += 1
+            unused["dead", row.source, raised(error, engine.take_failure())] += 1
     if clock is not None and clock > engine.clock:
         found += engine.advance(clock)
     found += engine.close() if close else []
-    kinds = Counter(kind_of_late(reason) for _, _, reason in engine.late)
-    return found, {"dead": failed + kinds["dead"], "late": kinds["late"]}
+    unused.update((kind_of_late(reason), name, reason) for _, name, reason in engine.late)
+    return found, unused
+
+
+def set_aside_of(letters: Sequence[Mapping[str, Any]]) -> Counter[tuple[str, str, str]]:
+    """What the bridge does not use, in the same words: it adds the slot where that is not called as the source."""
+    found = Counter[tuple[str, str, str]]()
+    for letter in letters:
+        reason, _, slot = letter["reason"].partition(" (at ")
+        found[letter["kind"], slot.removesuffix(")") or letter["source"], reason if slot else letter["reason"]] += 1
+    return found
 
 
 def as_rows(events: Sequence[Any], layout: Layout) -> list[dict[str, Any]]:
