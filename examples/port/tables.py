@@ -23,6 +23,8 @@ _CHUNK: Final = 4096
 _GZIP: Final = 31  # zlib's name for "with a gzip header"
 _LARGEST: Final = 256 * 1024 * 1024
 """How many bytes a file may have when it is unzipped; a million AIS reports have some 100 MB."""
+_MOST_LINES: Final = 2_000_000
+"""How many lines it may have then: a text of nothing but ends of lines takes sixteen times its size as lists."""
 
 
 class UnusableFile(Exception):
@@ -86,11 +88,14 @@ def read_lines(path: Path) -> Lines:
         message = f"{path}: expected a file that can be read but got: {error.strerror}"
         raise UnusableFile(message) from None
     damage = None
-    if path.suffix == ".gz":
+    is_zipped = path.suffix == ".gz"
+    if is_zipped:
         content, damage = _unzipped(content)
-    lines = content.decode("utf-8-sig", errors="replace").split("\n")
+    lines = content.decode("utf-8-sig", errors="replace").split("\n", _MOST_LINES if is_zipped else -1)
     last = lines.pop()
-    if last and damage is None:  # else it may be cut off anywhere
+    if last and is_zipped and len(lines) == _MOST_LINES:
+        damage = f"a file of more than {_MOST_LINES:,} lines when unzipped"
+    elif last and damage is None:  # else it may be cut off anywhere
         lines.append(last)
     return Lines(tuple(lines), damage)
 

@@ -149,3 +149,16 @@ def test_a_small_file_that_unzips_to_a_large_one_is_bounded(port, few, monkeypat
     result, _ = port()
     assert result.exit_code == 3
     assert "more than 100,000 bytes when unzipped" in result.output
+
+
+def test_so_are_its_lines(port, few, monkeypatch):
+    """A list of many lines takes far more memory than their text, and what is wrong with each is said."""
+    path = few.path / TIDE
+    good = gzip.decompress(path.read_bytes()).count(b"\n")
+    monkeypatch.setattr(tables, "_MOST_LINES", good + 100)
+    path.write_bytes(path.read_bytes() + gzip.compress(b"\n" * 1_000_000))
+    result, _ = port()
+    assert result.exit_code == 3
+    assert f"more than {good + 100:,} lines when unzipped" in result.output
+    found = tables.read_lines(path)
+    assert len(found.lines) == good + 100
