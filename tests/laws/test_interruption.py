@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import random
 import signal
+import time
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -29,7 +30,7 @@ from cartesius.data.journals import Journal
 from cartesius.errors import CartesiusError, EngineBroken
 from cartesius.programs import steps as steps_module
 from cartesius.programs.doors import check_usable
-from restrictions import affinely, key_by, most_recently, tumbling, within
+from restrictions import affinely, in_event_time, key_by, most_recently, tumbling, within
 from restrictions.streams import interval_join, map_
 from restrictions.tables import aggregate, count, inner_join, map_table
 from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_windows  # noqa: F401 - they enter exports
@@ -44,7 +45,6 @@ from tests.oracle.tier_programs import Row
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from cartesius import Restriction
     from tests.laws.interruption import Place
 
 
@@ -247,21 +247,27 @@ SIGNALLED: dict[str, tuple[tuple[Reactive, ...], Callable[[], Reactive], dict[st
 """Programs of which a push is one generated function; of the last it calls clauses."""
 
 
-def keyed(restriction: Restriction) -> Reactive:
+def keyed(restriction: Any) -> Reactive:
     """A join of two streams."""
     return correlate(
         x=left, y=right, yields=lambda x, y: (x.n, y.n), restrict=key_by(x="k", y="k") | restriction, name="out"
     )
 
 
+SWALLOWED = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""Python tells, and goes on, where a signal's handler raises as it destroys an object, such as a continuation."""
+
+
+@SWALLOWED
 @pytest.mark.parametrize("name", sorted(SIGNALLED))
-@pytest.mark.parametrize("as_batch", [False, True])
-def test_a_real_signal_leaves_a_whole_engine_or_one_that_says_it_is_broken(name, as_batch):
+@pytest.mark.parametrize(("tier", "as_batch"), [*((tier, False) for tier in TIERS), (None, True)])
+def test_a_real_signal_leaves_a_whole_engine_or_one_that_says_it_is_broken(name, tier, as_batch):
     """Ctrl-C by a timer, at any instant of a loop that pushes."""
     inputs, made, options = SIGNALLED[name]
+    options = {"tier": tier, **options}
     program, outcomes = made(), Counter()
     draw = random.Random(name)
-    records = [{"n": n, "k": draw.randrange(5)} for n in range(400)]
+    records = [{"n": n, "k": draw.randrange(5)} for n in range(100 if tier == "reference" else 400)]
     rows = [(draw.choice(inputs), one) for one in records]
     pushes = [(one, Update(row["k"], row) if one.table else row) for one, row in rows]
     plain = Engine(program, **options)
@@ -270,7 +276,7 @@ def test_a_real_signal_leaves_a_whole_engine_or_one_that_says_it_is_broken(name,
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     gc.disable()
     try:
-        for _ in range(max(30, settings().max_examples)):
+        for _ in range(max(15, settings().max_examples)):
             engine, emitted = Engine(program, **options), []  # `+=` follows the call at once: no signal between
             for reactive, value in pushes[:20]:
                 emitted += engine.push(reactive, value)
@@ -301,6 +307,52 @@ def test_a_real_signal_leaves_a_whole_engine_or_one_that_says_it_is_broken(name,
         signal.signal(signal.SIGALRM, before)
         gc.enable()
     assert outcomes["whole"], outcomes
+    print(outcomes)
+
+
+@SWALLOWED
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_real_signal_within_a_move_of_the_clock_likewise(tier):
+    """A gate lets go of all that it holds, each in a step of its own: all of that stands, or nothing."""
+    program = keyed(within(3, "x", "y") | in_event_time(500))
+    draw, outcomes = random.Random("advance"), Counter()
+    pushes = [(draw.choice((left, right)), {"n": n, "k": draw.randrange(5)}, n // 2) for n in range(200)]
+
+    def full() -> Engine:
+        engine = Engine(program, tier=tier)
+        for push in pushes:
+            engine.push(*push)
+        return engine
+
+    plain = full()
+    began = time.perf_counter()
+    expected = told(plain.advance(10**6))
+    longest = 2 * (time.perf_counter() - began)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    gc.disable()  # as above
+    try:
+        for _ in range(max(15, settings().max_examples)):
+            engine, emitted = full(), []
+            gc.collect()
+
+            def call(engine: Engine = engine, out: Any = emitted) -> None:
+                out += engine.advance(10**6)
+
+            error = signalled(call, draw.uniform(1e-5, longest))
+            emitted += [] if error is None else vars(error).get("emitted", [])
+            try:
+                done = bool(engine.stats) and engine.clock == 10**6
+            except EngineBroken:
+                outcomes["broken"] += 1
+                continue
+            assert told(emitted) == (expected if done else [])
+            assert told(engine.advance(10**6)) == ([] if done else expected)
+            assert engine.stats.fates == plain.stats.fates
+            outcomes["done" if done else "undone"] += 1
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        gc.enable()
+    assert outcomes["done"] + outcomes["undone"], outcomes
     print(outcomes)
 
 
