@@ -17,12 +17,15 @@ from cartesius.plan import facts
 from cartesius.results import outputs
 from cartesius.rows.following import precedes
 from cartesius.storage import stored
+from cartesius.storage.conservation import Fate, Ledger
 from cartesius.storage.version_memories import Version
 from restrictions.table_operators import aggregating
 from restrictions.time.duration import within
 from restrictions.time.event_time import in_event_time
 from restrictions.windowing import sessions
 from restrictions.windowing.sessions import session
+from spark_bridge.running.buckets import Buckets, _Call
+from spark_bridge.transport.static_frames import StaticRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,3 +199,31 @@ def _(patch: pytest.MonkeyPatch) -> None:
         return coded(self, retained, near)
 
     patch.setattr(KeyedState, "_coded", other)
+
+
+@mistake("what expires is counted nowhere", "within")
+def _(patch: pytest.MonkeyPatch) -> None:
+    count = Ledger.count
+
+    def forgetful(self: Ledger, fate: Fate, n: int = 1) -> None:
+        if fate is not Fate.EXPIRED:
+            count(self, fate, n)
+
+    patch.setattr(Ledger, "count", forgetful)
+
+
+@mistake("in a batch that does not close the clock stands still", "without", is_of_bridge=True)
+def _(patch: pytest.MonkeyPatch) -> None:
+    run = Buckets.run
+    patch.setattr(Buckets, "run", lambda *known, **options: run(*known, **options | {"end": None}))
+
+
+@mistake("rows of static frames are left out", "most_recently", is_of_bridge=True)
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(StaticRows, "of", lambda self, bucket: {})
+
+
+@mistake("the bridge gives another reason", "key_by", "most_recently", is_of_bridge=True)
+def _(patch: pytest.MonkeyPatch) -> None:
+    late = _Call._late
+    patch.setattr(_Call, "_late", lambda self, told: late(self, [(*one[:3], f"{one[3]}!") for one in told]))
