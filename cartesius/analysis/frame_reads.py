@@ -53,6 +53,7 @@ from cartesius.expressions.tracing import parameters_of, trace
 from cartesius.expressions.value_functions import Chained, as_written
 from cartesius.language.families import arrive, totals
 from cartesius.plan import facts
+from cartesius.storage.version_memories import ARRIVAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -185,6 +186,11 @@ class _Reads:
                 result = yielded(self.pattern)
                 yield result, given.get("by")
                 yield result, getattr(given.get("group"), "lift", None)
+        held = facts.versions(restriction)
+        if held is not None and held.ties != ARRIVAL:
+            yield from (
+                (at_door.part(slot), held.ties) for name in held.slots for slot in slots_named(self.pattern, name)
+            )
         if facts.makes_table(restriction) and callable(table_key(self.pattern)):
             yield yielded(self.pattern), table_key(self.pattern)
 

@@ -9,7 +9,7 @@ from pyspark.sql import types as t
 
 from cartesius import Reactive, correlate, each, repeated
 from cartesius.errors import InvalidArgument
-from restrictions import as_table, key_by, most_recently, only, retracting, tumbling, within
+from restrictions import as_table, key_by, most_recently, only, retracting, tumbling, versioned, within
 from restrictions.streams import filter_, interval_join, map_
 from restrictions.tables import aggregate, foreign_join, reduce, sum_, to_table
 from tests.laws.spark_model import planned
@@ -51,6 +51,14 @@ PROGRAMS = {
         a=repeated(a, 2), b=b, where=lambda a, b: each(a, lambda one: one.id > 2), yields=lambda b: {"b": b.name},
         restrict=within(9, "a", "b") | most_recently("b"), name="runs",
     ),
+    "ties": correlate(
+        a=ships, yields=lambda a: {"x": a.name}, name="held",
+        restrict=versioned("a", ties="n") | retracting() | as_table("a"),
+    ),
+    "ties by a function": correlate(
+        a=ships, yields=lambda a: {"x": a.name}, name="held",
+        restrict=versioned("a", ties=lambda row: row.n) | retracting() | as_table("a"),
+    ),
     "through another": map_(filter_(a, lambda row: row.n > 1), lambda row: {"x": row.id}),
 }  # fmt: skip
 
@@ -62,6 +70,8 @@ def without(name, column):
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_a_column_that_is_read_and_not_there_is_named(program):
     source, column = ("a", "name") if program.name == "rows" else ("a", "id")
+    if program.name == "held":
+        column = "n"
     if program is PROGRAMS["on"]:
         source = "b"
     changes = {source: {**without(source, column)[source], f"{column}s": LONG}}
