@@ -7,7 +7,7 @@ Rooms, each standing on those before it, be it for types alone:
 - `storage`: what a slot keeps; `language`: what users write; `results`: what the yields become
 - `rows`: combinations of entries; `batching`: one step of a correlation; `correlations`: its restrictions at work
 - `order`: which order results depend on; `facts`: what can be said before anything runs
-- `programs`: `correlate`, a program and its steps; `direct`, `direct_tables`: pushes as one function
+- `programs`: `correlate`, a program and its steps; `direct`: pushes as one function
 - `core`: calls, all or nothing
 - `columns`: batches of columns; `tracking`: bounded sequences; `pages`, `show`: a recorded trace on a page
 - `engines`: the engine; `equivalence`: of two streams

@@ -14,36 +14,24 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import attrs
-
 from cartesius.data.events import EARLIEST
-from cartesius.direct.direct_absences import AbsenceShape, DirectAbsenceCode, absence_shape_of
-from cartesius.direct.direct_chains import code_of
-from cartesius.direct.direct_clauses import ClauseShape, DirectClauseCode, clause_shape_of
-from cartesius.direct.direct_held import DirectHeldCode, HeldShape, held_shape_of
-from cartesius.direct.direct_shapes import shape_of
-from cartesius.direct.direct_totals import DirectTotalsCode, TotalsShape, totals_shape_of
-from cartesius.direct_tables.direct_kept_codes import DirectKeptCode, KeptShape, kept_shape_of
-from cartesius.direct_tables.direct_outer_codes import DirectOuterCode, OuterShape, outer_shape_of
-from cartesius.direct_tables.direct_tree_codes import DirectTreeCode
-from cartesius.direct_tables.direct_trees import TreeShape, optional_slots, tree_shape_of
+from cartesius.direct.direct_absences import absence_of
+from cartesius.direct.direct_changes import mapping_of, optional_slots, outer_of
+from cartesius.direct.direct_clauses import DirectClauseCode, clauses_of
+from cartesius.direct.direct_codes import product_of
+from cartesius.direct.direct_trees import tree_of
+from cartesius.direct.direct_windows import held_of, totals_of
 from cartesius.results.totals import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius.data.events import Event, Time
-    from cartesius.direct.direct_codes import DirectCode
-    from cartesius.direct.direct_shapes import Shape
+    from cartesius.direct.direct_texts import DirectText, Make
     from cartesius.language.reactives import Reactive
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
 
-OfTables: TypeAlias = "DirectOuterCode | DirectTreeCode | DirectKeptCode"
-OfStreams: TypeAlias = "DirectCode | DirectClauseCode | DirectTotalsCode | DirectHeldCode | DirectAbsenceCode"
-Code: TypeAlias = "OfStreams | OfTables"  # each has the text of a function
-OfStream: TypeAlias = "Shape | ClauseShape | HeldShape | TotalsShape | AbsenceShape"
-OfTable: TypeAlias = "OuterShape | TreeShape | KeptShape"
 PUSHES_BEFORE: int = 100
 """After how many pushes a function is made that calls clauses: by then it has cost as much as they had to gain."""
 Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
@@ -58,46 +46,31 @@ class DirectPushes:
         self._lateness = lateness  # that of the engine
         self._objection = objection  # why no input of the engine can have one
         self._functions: Direct = {}
-        self._known: dict[Reactive, Code | str] = {}
+        self._known: dict[Reactive, DirectText | str] = {}
         self._pushed: Counter[Reactive] = Counter()  # into inputs whose function calls clauses, before there is one
 
-    def of(self, reactive: Reactive) -> Code | str:
+    def of(self, reactive: Reactive) -> DirectText | str:
         """Return the code of an input, or why there is none."""
         if reactive not in self._known:
             is_output = f"{reactive.name} is an output itself" if reactive in self._program.outputs else ""
-            shape = self._objection or is_output or self._shape(reactive)
-            self._known[reactive] = shape if isinstance(shape, str) else self._code(shape)
+            make = self._objection or is_output or self._maker(reactive)
+            self._known[reactive] = make if isinstance(make, str) else self._made(make)
         return self._known[reactive]
 
-    def _shape(self, reactive: Reactive) -> OfStream | OfTable | str:
+    def _maker(self, reactive: Reactive) -> Make | str:
         program = self._program
-        shape: OfStream | OfTable | str = "what leaves, or is decided, waits for what gates hold"
+        make: Make | str = "what leaves, or is decided, waits for what gates hold"
         if not any(join.world.deadlines.floored for join in program.joins):
-            of = _shape_of_table if reactive.table else _shape_of_stream
-            shape = of(program, reactive)
+            make = (_of_table if reactive.table else _of_stream)(program, reactive)
         bound = program.bound.get(reactive, [])
-        if isinstance(shape, str) and len(bound) == 1:
-            through_clauses = clause_shape_of(program, *bound[0])
-            return shape if isinstance(through_clauses, str) else attrs.evolve(through_clauses, why=shape)
-        return shape
+        if isinstance(make, str) and len(bound) == 1:
+            through_clauses = clauses_of(program, *bound[0], why=make)
+            return make if isinstance(through_clauses, str) else through_clauses
+        return make
 
-    def _code(self, shape: OfStream | OfTable) -> Code | str:
-        if isinstance(shape, AbsenceShape):
-            return DirectAbsenceCode(shape, self._steps, self._lateness)
-        if isinstance(shape, ClauseShape):
-            return DirectClauseCode(shape, self._steps, self._lateness)
-        if isinstance(shape, HeldShape):
-            return DirectHeldCode(shape, self._steps, self._lateness)
-        if isinstance(shape, TotalsShape):
-            return DirectTotalsCode(shape, self._steps, self._lateness)
-        if isinstance(shape, OuterShape):
-            return DirectOuterCode(shape, self._steps, self._lateness)
-        if isinstance(shape, TreeShape):
-            return DirectTreeCode(shape, self._steps, self._lateness)
-        if isinstance(shape, KeptShape):
-            return DirectKeptCode(shape, self._steps, self._lateness)
+    def _made(self, make: Make) -> DirectText | str:
         try:
-            return code_of(shape, self._steps, self._lateness)
+            return make(self._steps, self._lateness).ready()
         except (SyntaxError, RecursionError, MemoryError):  # Python nests no more than 20 loops, or 200 parentheses
             return "its text would be nested too deep for Python"
 
@@ -134,26 +107,26 @@ class DirectPushes:
         )
 
 
-def _shape_of_stream(program: Program, reactive: Reactive) -> OfStream | str:
+def _of_stream(program: Program, reactive: Reactive) -> Make | str:
     bound = program.bound.get(reactive, [])
     if len(bound) == 1:
         join, index = bound[0]
-        held = held_shape_of(join, index)
-        if isinstance(held, HeldShape):
+        held = held_of(join, index)
+        if not isinstance(held, str):
             return held
         if isinstance(join.batch.output, Totals):
-            return totals_shape_of(program, join)
+            return totals_of(program, join)
         if join.pattern.absent.names:
-            return absence_shape_of(program, join, index)
-    return shape_of(program, reactive)
+            return absence_of(program, join, index)
+    return product_of(program, reactive)
 
 
-def _shape_of_table(program: Program, reactive: Reactive) -> OfTable | str:
+def _of_table(program: Program, reactive: Reactive) -> Make | str:
     bound = program.bound.get(reactive, [])
     if len(bound) != 1:
         return f"{reactive.name} is bound to {len(bound) or 'no'} slots"
     ((join, index),) = bound
     if len(join.slots) == 1:
-        return kept_shape_of(program, join)
+        return mapping_of(program, join)
     is_outer = len(optional_slots(join)) == len(join.slots)
-    return (outer_shape_of if is_outer else tree_shape_of)(program, join, join.slots[index])
+    return (outer_of if is_outer else tree_of)(program, join, join.slots[index])

@@ -11,14 +11,12 @@ Source: DESIGN 4; SEMANTICS 1.17, 3.8 and 3.10.
 
 from __future__ import annotations
 
-import heapq
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.data.events import EARLIEST, LATEST
-from cartesius.direct.direct_loops import table_name
+from cartesius.direct.direct_places import listed, table_name
 from cartesius.direct.direct_sequences import FEW, DirectOrder, DirectSequence
 from cartesius.direct.leaving import Ascent, Leaving
 from cartesius.plan.nodes import Apart, Lasting, Within
@@ -77,18 +75,12 @@ class DirectBands:
         self._own = shape.slot.index
         self._order = DirectOrder(self._own)
         self._bounds = [bound for one in shape.bands for bound in bounds_of(one)]
-        self._asking = [one for one in shape.bands if shape.slot in one.named and one.is_settled]
 
     @property
     def bound(self) -> dict[str, Any]:
         """What the names mean that it writes."""
-        world = self._shape.join.world
-        bound: dict[str, Any] = {"deadlines": world.deadlines, "heappush": heapq.heappush, "NEVER": EARLIEST}
-        bound |= {f"ascent{slot.index}": Ascent(slot) for slot in self._shape.join.slots}
-        bound |= {"EVER": LATEST, "number_of_first": _number_of_first}
-        for number, one in enumerate(self._asking):
-            bound |= {f"band{number}": one, f"turn{number}": (one.join.number, one.turn)}
-        return bound
+        ascents = {f"ascent{slot.index}": Ascent(slot) for slot in self._shape.join.slots}
+        return {**ascents, "number_of_first": _number_of_first}
 
     def leaving(self, takes: Mapping[int, Callable[[Entry], None]]) -> Leaving:
         """Return what meets the deadlines, if it is known for each slot what takes an entry out."""
@@ -118,22 +110,10 @@ class DirectBands:
             self._lines.add(f"{names[probe]} = int({time} + {self._constants.name(delay)})")
         return names
 
-    def ask(self) -> None:
-        """Write what asks for the times when the event may leave; and what ends those that have been met."""
-        for number, one in enumerate(self._asking):
-            due = f"due{one.dues[self._shape.slot][-1]}"
-            key = "".join(f"key{space}, " for space in one.prefix)
-            self._lines.add(f"""
-                under = ({key})
-                times = band{number}.due.get(under)
-                if times is None:
-                    times = band{number}.due[under] = {{}}
-                    if under not in band{number}.copies:
-                        band{number}.copies[under] = band{number}.spare()
-                if {due} not in times:
-                    deadlines.number = times[{due}] = asked = deadlines.number + 1
-                    heappush(deadlines.heap, ({due}, turn{number}, asked, band{number}, under))
-            """)
+    def asking(self) -> list[tuple[Installed, str]]:
+        """Return what asks for a time when the event may leave, and the name of that."""
+        slot, bands = self._shape.slot, self._shape.bands
+        return [(one, f"due{one.dues[slot][-1]}") for one in bands if slot in one.named and one.is_settled]
 
     # -- what is near --------------------------------------------------------------------------------------------------
 
@@ -210,10 +190,7 @@ class DirectBands:
             return
         key, condition = keys
         with self._lines.under(condition):
-            self._lines.add(f"""
-                found = {table_name(slot, step.positions)}.get({key})
-                found{slot} = () if found is None else found.values() if type(found) is dict else (found,)
-            """)
+            self._lines.add(listed(f"found{slot}", f"{table_name(slot, step.positions)}.get({key})"))
         if condition:
             self._lines.add(f"else:\n    found{slot} = ()")
 

@@ -17,18 +17,17 @@ Source: DESIGN 4; SEMANTICS 1.12.
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
 from cartesius.correlations.runners import InPlace
 from cartesius.data.entries import FRESH
 from cartesius.data.generated import commented
-from cartesius.direct.direct_clock import TIMES
-from cartesius.direct.direct_loops import DirectLoops, table_name
+from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import DirectPlaces
-from cartesius.direct.direct_shapes import Shape, standing
-from cartesius.direct.direct_texts import FAILING, STREAM_SCOPE, DirectText
+from cartesius.direct.direct_shapes import Shape, sets_aside, standing
+from cartesius.direct.direct_texts import FAILING, DirectText
 from cartesius.effects.resumptions import running
 from cartesius.language.families import push, select
 from cartesius.plan import facts
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
+    from cartesius.direct.direct_texts import Make
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
@@ -59,11 +59,11 @@ class ClauseShape:
     kept: KeptRows | None  # of a table whose rows are kept once for all
     is_plain: bool  # whether what comes is an event of a stream that has its keys, and is in no windows
     combined: Shape | None  # how it is combined, then; None: the batch ends as every other does
-    why: str = ""  # why clauses are called
+    why: str  # clauses are called
 
 
-def clause_shape_of(program: Program, join: Join, index: int) -> ClauseShape | str:
-    """Return what a push into a slot does, or why it needs more than its clauses."""
+def clauses_of(program: Program, join: Join, index: int, *, why: str) -> Make | str:
+    """Return what makes the function of a slot that calls clauses, and ``why`` it does; or why it cannot."""
     slot = join.slots[index]
     if not join.is_in_place:
         return f"{join.suspending[0]!r} may suspend a strand"
@@ -76,7 +76,8 @@ def clause_shape_of(program: Program, join: Join, index: int) -> ClauseShape | s
     is_plain = not (slot.is_table or slot.has_windows or join.batch.versions or join.pattern.absent.names)
     is_plain = is_plain and all(needed.space is not None for needed in bindings.needed[slot.index])
     combined = _combined(join, slot) if is_plain else None
-    return ClauseShape(join, slot, program.kept.get(slot.reactive), is_plain, combined)
+    kept = program.kept.get(slot.reactive)
+    return partial(DirectClauseCode, ClauseShape(join, slot, kept, is_plain, combined, why))
 
 
 def _combined(join: Join, slot: Slot) -> Shape | None:
@@ -87,7 +88,7 @@ def _combined(join: Join, slot: Slot) -> Shape | None:
         return None
     if any(facts.consumes(one) or any(family is select for _, family, _, _ in one.marks) for one in join.installed):
         return None
-    if any(needed.space is None for of_slot in join.bindings.needed for needed in of_slot):
+    if sets_aside(join):
         return None
     steps, walk = product.plans[slot.index]
     if walk or any(step.earlier or step.later for step in steps):
@@ -100,11 +101,11 @@ class DirectClauseCode(DirectText):
 
     def __init__(self, shape: ClauseShape, steps: Steps, lateness: int | None) -> None:
         join, slot = shape.join, shape.slot
-        super().__init__(join, slot, steps, lateness, STREAM_SCOPE, meets=True)
+        super().__init__(join, slot, steps, lateness)
         self.why = shape.why
         self._shape = shape
         come_to, self._is_counted = join.way_in(slot) if shape.is_plain else (join.come, True)
-        self._places = DirectPlaces(slot, len(join.bindings.spaces), frozenset())
+        self._places = DirectPlaces(slot, len(join.bindings.spaces))
         self._is_stored = come_to == join.batch.store and self._places.is_of_keys and not join.batch.is_pure
         assert isinstance(join.runner, InPlace)  # Invariant: the shape has seen that
         outermost, outside, inside = join.runner.frames
@@ -113,47 +114,42 @@ class DirectClauseCode(DirectText):
         self._is_simple = [True]  # until an event with limited uses is found
         self._come_to, self._frames, self._pushed = come_to, (outermost, outside, inside), (pushed, frame.outer)
 
+    def ready(self) -> Self:
+        """Return the code: to write and compile it takes as long as a hundred pushes."""
+        return self
+
     @cached_property
     def function(self) -> Callable[..., Any]:
-        """The function: to write and compile it takes as long as a hundred pushes."""
+        """The function."""
+        self._scope |= self._called()
         try:
-            return self._made()
+            return super().function
         except (SyntaxError, RecursionError, MemoryError):  # Python nests no more than 20 loops, or 200 parentheses
             shallow = attrs.evolve(self._shape, combined=None)
             other = DirectClauseCode(shallow, self._scope["steps"], self._lateness)
             function, self._lines, self._constants = other.function, other._lines, other._constants
             return function
 
-    def _made(self) -> Callable[..., Any]:
+    def _called(self) -> dict[str, Any]:
         shape, join, slot = self._shape, self._join, self._slot
         (outermost, outside, inside), (pushed, pushed_under) = self._frames, self._pushed
         bound: dict[str, Any] = {"running": running, "outermost": outermost, "outside": outside, "inside": inside}
         bound |= {"join": join, "batch": join.batch, "admits": join.batch.body.admits, "leaving": join.batch.leaving}
-        bound |= {"come_to": self._come_to, "slot": slot, "correlation": join.number, "deadlines": join.world.deadlines}
-        bound |= {"is_simple": self._is_simple, "unlimited": self._unlimited, f"slot{slot.index}": slot.name}
+        bound |= {"come_to": self._come_to, "slot": slot}
+        bound |= {"is_simple": self._is_simple, "unlimited": self._unlimited}
         bound |= {"pushed": pushed, "pushed_under": pushed_under, "push_of_slot": slot.operations[push]}
         bound |= {"checked_value": checked_value, "entry_of": entry_of, "kept": shape.kept, "reactive": slot.reactive}
         if self._is_stored:
             bound |= {"go": self._places.taking(), "FRESH": FRESH, "partial": partial}
         bound |= {f"released{one.number}": one.released for one in join.installed}
         if shape.is_plain:
-            bound |= self._of_memories()
-        self._write()
-        return self._define(bound)
-
-    def _of_memories(self) -> dict[str, Any]:
-        bound: dict[str, Any] = {}
-        for other in self._join.slots:
-            entries, indexes = other.memory.parts()
-            bound |= {f"memory{other.index}": other.memory, f"entries{other.index}": entries}
-            bound |= {table_name(other.index, positions): table for positions, table in indexes.items()}
-            marked = zip(("fresh", "gone", "taken"), self._join.batch.marked(other), strict=True)
-            bound |= {f"{name}{other.index}": entries for name, entries in marked}
+            for other in join.slots:
+                marked = zip(("fresh", "gone", "taken"), join.batch.marked(other), strict=True)
+                bound |= {f"{name}{other.index}": entries for name, entries in marked}
         return bound
 
     def shown(self) -> str:
         """Return the text, and why it calls clauses."""
-        assert self.function is not None  # Invariant: whoever asks for it writes the text
         return f"# it calls clauses, as {commented(self.why)}\n{super().shown()}"
 
     def _unlimited(self, part: Entry) -> bool:
@@ -167,8 +163,7 @@ class DirectClauseCode(DirectText):
     def _write(self) -> None:
         add = self._lines.add
         with self._lines.under("def push(value, at):"):
-            add(TIMES)
-            add(self._clock)
+            self._door()
             self._prepare()
             with self._lines.under("try:"):
                 self._find_out()
@@ -182,7 +177,7 @@ class DirectClauseCode(DirectText):
 
     def _prepare(self) -> None:
         if self._shape.is_plain:
-            self._lines.add("if type(value) not in plain:\n    value = wrap(value)")
+            super()._prepare()
         self._lines.add("""
             here = running().__dict__
             stack, copy, performing = here.get("stack"), here.get("copy"), here.get("performing")
@@ -209,13 +204,12 @@ class DirectClauseCode(DirectText):
         if self._shape.is_plain:
             self._keys()
             self._entry()
-            self._lines.add(f"part{self._slot.index}.number = -1")
+            self._lines.add(f"{self._part}.number = -1")
         elif self._slot.reactive.table:
             self._lines.add("value = checked_value(reactive, value)")
 
     def _change(self) -> None:
         """Write what changes the state, which may fail."""
-        own = self._slot.index
         self._lines.add("""
             begun = world.begin()
             world.events, world.latest = ordinal, latest
@@ -231,9 +225,9 @@ class DirectClauseCode(DirectText):
             change = "kept.change(event)" if self._shape.kept is not None else "event"
             self._lines.add(f"""
                 event = Event(value, start, end, 1, source, (source, ordinal))
-                part{own} = entry_of(slot, {change})
+                {self._part} = entry_of(slot, {change})
             """)
-        self._lines.add("" if self._is_counted else self._slot.ledger.text(Fate.DELIVERED))
+        self._lines.add("" if self._is_counted else self._count(Fate.DELIVERED))
         self._lines.add("""
             outermost.outer = stack
             here["stack"], here["copy"], here["performing"] = inside, None, None
@@ -257,9 +251,9 @@ class DirectClauseCode(DirectText):
 
     def _let_in(self) -> None:
         """Write what lets the event come in: to the gates, or else into memory, and to who restricts that."""
-        own = self._slot.index
+        own = self._own
         if not self._is_stored:
-            self._lines.add(f"come_to(slot, part{own})")
+            self._lines.add(f"come_to(slot, {self._part})")
             return
         self._places.link(self._lines, (), self._constants)
         self._lines.add(f"""
@@ -282,7 +276,7 @@ class DirectClauseCode(DirectText):
 
     def _end(self, shape: Shape) -> None:
         """Write the end of a batch."""
-        own, others = self._slot.index, [slot.index for slot in self._join.slots if slot is not self._slot]
+        own, others = self._own, [slot.index for slot in self._join.slots if slot is not self._slot]
         empty = [f"taken{own}", "batch.is_reconsidered", "batch.output.events"]
         empty += [f"{name}{other}" for other in others for name in ("fresh", "gone", "taken")]
         with self._lines.under(f"if is_simple and len(fresh{own}) == 1 and not ({' or '.join(empty)}):"):
@@ -291,7 +285,7 @@ class DirectClauseCode(DirectText):
             self._lines.add("batch.commit()\nout += join.settle()")
 
     def _combine(self, shape: Shape) -> None:
-        own = self._slot.index
+        own = self._own
         spaces = self._join.bindings.spaces
         self._lines.add(f"(come,) = fresh{own}")
         with self._lines.under(f"if come is not part{own}:"):  # a gate has made another event of it
@@ -299,9 +293,7 @@ class DirectClauseCode(DirectText):
             for space, by in enumerate(spaces):
                 self._lines.add(f"key{space} = come.keys[{space}]" if own in by else "")
         self._lines.add(f"if part{own}.more is not None:\n    unlimited(part{own})")
-        sources = [source for step in shape.steps for source in step.sources]
-        probed = {position for bound, position, _ in sources if bound == own and position >= len(spaces)}
-        self._places.link(self._lines, probed, self._constants)
+        self._places.link(self._lines, shape.probed, self._constants)
         self._lines.add("tuples = 0")
         for step in shape.steps:
             self._lines.add(f"visited{step.slot} = 0")

@@ -12,7 +12,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from cartesius.direct.direct_texts import event_text
+from cartesius.direct.direct_places import hashed, joined, listed, table_name
+from cartesius.direct.direct_texts import event_text, widen
 from cartesius.expressions.expressions import Expression
 
 if TYPE_CHECKING:
@@ -48,10 +49,7 @@ class DirectLoops:
                     self._lines.add(f"visited{index} += 1")
                     continue
                 if keys is not None:
-                    self._lines.add(f"""
-                        found = {found}
-                        found{index} = found.values() if type(found) is dict else () if found is None else (found,)
-                    """)
+                    self._lines.add(listed(f"found{index}", found))
                     values = f"found{index}"
                 self._lines.add(f"visited{index} += len({values})")
                 is_forward = self._shape.join.batch.rank.is_oldest_first or self._shape.is_single(step)
@@ -83,17 +81,13 @@ class DirectLoops:
                 self._lines.add(f"{name} = part{bound}.keys[{position}]")
             else:
                 probe = self._constants.name(self._shape.join.slots[bound].memory.probes[position])
-                self._lines.add(f"""
-                    {name} = {probe}(part{bound})
-                    if type({name}) is not int and type({name}) is not str:
-                        {name} = hashable({name})
-                """)
+                self._lines.add(f"{name} = {probe}(part{bound})")
+                self._lines.add(hashed(name))
                 conditions.append(f"{name} is not NOWHERE")
             if skips_null:
                 conditions.append(f"{name} is not None")
             names.append(name)
-        key = names[0] if len(names) == 1 else f"({', '.join(names)})"
-        return key, f"if {' and '.join(conditions)}:" if conditions else ""
+        return joined(names), f"if {' and '.join(conditions)}:" if conditions else ""
 
     def combine(self, near: str = "") -> None:
         """Write what is done with one combination: it is a candidate, and reaches the body if its parts are near."""
@@ -132,20 +126,9 @@ class DirectLoops:
     def _emit(self, place: str, loop: str = "") -> None:
         """Write what makes an event of each result, at the hull of the parts."""
         self._lines.add("since, until = start, end")
-        for slot in self._shape.join.slots:
-            if slot is not self._shape.slot:
-                self._lines.add(f"""
-                    if part{slot.index}.start < since:
-                        since = part{slot.index}.start
-                    if part{slot.index}.end > until:
-                        until = part{slot.index}.end
-                """)
+        others = [slot.index for slot in self._shape.join.slots if slot is not self._shape.slot]
+        widen(self._lines, [f"part{other}" for other in others])
         identities = "".join(f"part{slot.index}._identity, " for slot in self._shape.join.slots)
         with self._lines.under(loop):
             identity = f"(correlation, ({identities}), {place})"
             self._lines.add(event_text("result", ("since", "until"), identity))
-
-
-def table_name(slot: int, positions: tuple[int, ...]) -> str:
-    """Return the name of an index."""
-    return f"table{slot}_" + "_".join(map(str, positions))

@@ -1,4 +1,4 @@
-"""Direct places: how an entry is put into the indexes of its memory, and taken out, as text.
+"""Direct places: how an entry is put into the indexes of its memory, and taken out, as text; and names of the indexes.
 
 Indexes are on keys, which are known when an event has come; on the times at which bands let entries leave; and on
 values that link slots, which are computed from the payload: a payload that was changed since is not found by them.
@@ -16,16 +16,53 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.data.code_lines import Lines
 from cartesius.data.generated import define
-from cartesius.direct.direct_loops import table_name
 from cartesius.storage.memories import NOWHERE, hashable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from cartesius.data.entries import Entry
     from cartesius.data.generated import Constants
     from cartesius.language.families import Slot
     from cartesius.storage.memories import Memory
+
+
+def table_name(slot: int, positions: tuple[int, ...]) -> str:
+    """Return the name of an index."""
+    return f"table{slot}_" + "_".join(map(str, positions))
+
+
+def names_of(slots: Iterable[Slot]) -> dict[str, Any]:
+    """Return what the names of slots, of their memories and of the indexes of these mean."""
+    bound: dict[str, Any] = {}
+    for slot in slots:
+        n, (entries, indexes) = slot.index, slot.memory.parts()
+        bound |= {f"slot{n}": slot.name, f"memory{n}": slot.memory, f"entries{n}": entries}
+        bound |= {table_name(n, positions): table for positions, table in indexes.items()}
+    return bound
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Return the text of what an index has for a key: of one value that itself, of several a tuple."""
+    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def of_keys(slot: int, positions: tuple[int, ...]) -> str:
+    """Return the text of what an index has under the keys of the new event."""
+    return f"{table_name(slot, positions)}.get({joined([f'key{position}' for position in positions])})"
+
+
+def listed(found: str, key: str) -> str:
+    """Return the text that finds all entries under a key of an index, the oldest first."""
+    return f"""
+        found = {key}
+        {found} = () if found is None else found.values() if type(found) is dict else (found,)
+    """
+
+
+def hashed(name: str) -> str:
+    """Return the text that makes a value one that an index can have."""
+    return f"if type({name}) is not int and type({name}) is not str:\n    {name} = hashable({name})"
 
 
 class DirectPlaces:
@@ -37,35 +74,41 @@ class DirectPlaces:
         dues: The probes that say when an entry is due to leave.
     """
 
-    def __init__(self, slot: Slot, spaces: int, dues: frozenset[int]) -> None:
+    def __init__(self, slot: Slot, spaces: int, dues: Collection[int] = ()) -> None:
         self._slot = slot
         self._spaces = spaces
-        entries, self._indexes = slot.memory.parts()
-        self.is_known = not slot.memory.finds
+        self._dues = dues
+        _, self._indexes = slot.memory.parts()
+        self._is_known = not slot.memory.finds
         self._links = sorted({p for index in self._indexes for p in index if p >= spaces and p not in dues})
-        self._bound: dict[str, Any] = {f"entries{slot.index}": entries, "hashable": hashable, "NOWHERE": NOWHERE}
-        self._bound |= {table_name(slot.index, index): table for index, table in self._indexes.items()}
-        self._bound |= {f"probe{p}": slot.memory.probes[p] for p in (*dues, *self._links)}
 
     @property
     def is_of_keys(self) -> bool:
         """Whether entries are found by their keys alone, whatever becomes of payloads."""
-        return self.is_known and not self._links
+        return self._is_known and not self._links
 
     def link(self, lines: Lines, positions: Collection[int], constants: Constants) -> None:
         """Write what computes the values that link the new entry: those that it is found by, and others."""
         slot = self._slot.index
         for p in sorted({*self._links, *positions}):
             lines.add(f"link{p} = {constants.name(self._slot.memory.probes[p])}(part{slot})")
-            lines.add(_hashed(f"link{p}"))
+            lines.add(hashed(f"link{p}"))
+
+    def find(self, lines: Lines) -> None:
+        """Write what finds out where the new entry comes, if the memory must be asked."""
+        slot = self._slot.index
+        lines.add("" if self._is_known else f"coming = memory{slot}.places(part{slot})")
 
     def put(self, lines: Lines, dues: Mapping[int, str]) -> None:
         """Write what puts the new entry in."""
         slot = self._slot.index
+        if not self._is_known:
+            lines.add(f"memory{slot}.put(part{slot}, coming)")
+            return
         lines.add(f"entries{slot}[stored] = part{slot}")
         for index in self._indexes:
             links = [p for p in index if p in self._links]
-            key = _tuple([f"link{p}" if p in links else dues.get(p, f"key{p}") for p in index])
+            key = joined([f"link{p}" if p in links else dues.get(p, f"key{p}") for p in index])
             table = table_name(slot, index)
             with lines.under(_is_somewhere([f"link{p}" for p in links])):
                 lines.add(f"""
@@ -77,16 +120,24 @@ class DirectPlaces:
                             {table}[{key}] = {{found.number: found, stored: part{slot}}}
                 """)
 
+    def put_alone(self, lines: Lines) -> None:
+        """Write what puts the new entry in the place of the one before, which it is alone under its key with."""
+        slot = self._slot.index
+        for index in self._indexes:
+            key = joined([f"key{p}" for p in index])
+            lines.add(f"{table_name(slot, index)}[{key}] = part{slot}")
+        lines.add(f"entries{slot}[stored] = part{slot}")
+
     def taking(self) -> Callable[[Entry], None]:
         """Return what takes an entry out, or raises a LookupError, as its payload has changed, and has done nothing."""
-        if not self.is_known:
+        if not self._is_known:
             return partial(_take, self._slot.memory)
         lines, slot = Lines(), self._slot.index
         with lines.under("def take(entry):"):
             lines.add("number = entry.number")
             for p in self._links:
                 lines.add(f"link{p} = probe{p}(entry)")
-                lines.add(_hashed(f"link{p}"))
+                lines.add(hashed(f"link{p}"))
             keys = {index: self._key_of(index) for index in self._indexes}
             for index, (key, condition) in keys.items():
                 if condition:
@@ -110,17 +161,14 @@ class DirectPlaces:
                             if len(found) == 1:
                                 ({table}[key],) = found.values()
                     """)
-        return define("take", lines.text, self._bound)
+        probes = {f"probe{p}": self._slot.memory.probes[p] for p in (*self._dues, *self._links)}
+        return define("take", lines.text, names_of([self._slot]) | probes | {"hashable": hashable, "NOWHERE": NOWHERE})
 
     def _key_of(self, index: tuple[int, ...]) -> tuple[str, str]:
         """Return the key of an entry in an index, and on which condition it is there."""
         key = [f"entry.keys[{p}]" if p < self._spaces else f"probe{p}(entry)" for p in index]
         key = [f"link{p}" if p in self._links else text for p, text in zip(index, key, strict=True)]
-        return _tuple(key), _is_somewhere([f"link{p}" for p in index if p in self._links])
-
-
-def _hashed(name: str) -> str:
-    return f"if type({name}) is not int and type({name}) is not str:\n    {name} = hashable({name})"
+        return joined(key), _is_somewhere([f"link{p}" for p in index if p in self._links])
 
 
 def _is_somewhere(names: list[str]) -> str:
@@ -130,7 +178,3 @@ def _is_somewhere(names: list[str]) -> str:
 
 def _take(memory: Memory, entry: Entry) -> None:
     memory.take(entry, memory.places_of(entry))
-
-
-def _tuple(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"

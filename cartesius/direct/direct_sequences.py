@@ -17,7 +17,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
-from cartesius.direct.direct_loops import table_name
+from cartesius.direct.direct_places import listed, of_keys
 from cartesius.expressions.expression_texts import Texts
 from cartesius.expressions.expressions import slots_of
 
@@ -186,14 +186,8 @@ class DirectSequence:
         own, sequence = self._own, self._shape.sequence
         assert sequence is not None  # Invariant: it is written for a sequence
         prefix = sequence.prefixes[own]
-        if not prefix:
-            self._lines.add(f"found{own} = entries{own}.values()")
-            return
-        keys = [f"key{position}" for position in prefix]
-        self._lines.add(f"""
-            found = {table_name(own, prefix)}.get({keys[0] if len(keys) == 1 else f"({', '.join(keys)})"})
-            found{own} = () if found is None else found.values() if type(found) is dict else (found,)
-        """)
+        name = f"found{own}"
+        self._lines.add(listed(name, of_keys(own, prefix)) if prefix else f"{name} = entries{own}.values()")
 
     def _look(self, slot: int) -> None:
         """Write how much later an older part may start, and end, than a newer one."""

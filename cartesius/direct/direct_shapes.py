@@ -7,12 +7,12 @@ Source: DESIGN 4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
+from cartesius.direct.direct_texts import filters_of
 from cartesius.expressions.expressions import slots_of
-from cartesius.expressions.value_functions import of_value
 from cartesius.plan.nodes import (
     BANDS,
     OF_PRODUCTS,
@@ -30,10 +30,11 @@ from cartesius.results.outputs import Events
 from cartesius.rows.enumeration import Product
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
+    from cartesius.direct.direct_texts import Filters
     from cartesius.language.families import Slot
     from cartesius.language.patterns import Pattern
     from cartesius.language.reactives import Reactive
@@ -54,7 +55,7 @@ class Shape:
     rules: dict[int, Rule]  # by slot
     uses: dict[int, int]  # by slot that limits them
     momentary: frozenset[int]
-    filters: tuple[Callable[[Any], Any], ...]  # in the order in which they see an event
+    filters: Filters
     gate: Installed | None  # what aligns all slots
     bands: tuple[Installed, ...]  # in the order in which they see an event
     orders: tuple[tuple[int, ...], ...]  # slots whose parts follow each other, whatever lies between
@@ -72,14 +73,16 @@ class Shape:
         return self.slot.index not in self.momentary
 
     @property
-    def is_aligned(self) -> bool:
-        """Whether events are held until there is one of each slot."""
-        return self.gate is not None
+    def probed(self) -> set[int]:
+        """The values of the new event by which others are found, beside its keys."""
+        own, spaces = self.slot.index, len(self.join.bindings.spaces)
+        sources = [source for step in self.steps for source in step.sources]
+        return {position for bound, position, _ in sources if bound == own and position >= spaces}
 
     @property
     def is_simply_indexed(self) -> bool:
         """Whether an entry takes the place of the one before, of the same key or at all, and there is no more to it."""
-        slots = self.join.slots if self.is_aligned else [self.slot]
+        slots = self.join.slots if self.gate is not None else [self.slot]
         return all(self._is_simple(slot) for slot in slots)
 
     def _is_simple(self, slot: Slot) -> bool:
@@ -152,11 +155,15 @@ def standing(program: Program, join: Join, *, is_followed: bool = False, has_abs
     return ""
 
 
+def sets_aside(join: Join) -> bool:
+    """Whether an event may have no key of those that a condition looks it up by: it is set aside then."""
+    return any(needed.space is None for of_slot in join.bindings.needed for needed in of_slot)
+
+
 def _shape(join: Join, slot: Slot) -> Shape | str:
     rules: dict[int, Rule] = {}
     uses: dict[int, int] = {}
     momentary: set[int] = set()
-    filters: list[Callable[[Any], Any]] = []
     gate: Installed | None = None
     bands: list[Installed] = []
     orders: list[tuple[int, ...]] = []
@@ -180,14 +187,12 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
             momentary |= set(indexes)
         elif isinstance(node, Let) and gate is not None:  # of whatever slot: the row has a part of each
             return f"{restriction!r} sees what {gate.restriction!r} lets through"
-        elif isinstance(node, Let) and slot.index in indexes:
-            filters.append(of_value(node.predicate))
         elif isinstance(node, Lockstep):
             if gate is not None or len(indexes) != len(join.slots) or one.prefix or node.limit is not None:
                 return f"{restriction!r} has a limit, is not alone, aligns by key, or not all slots"
             gate = one
     assert isinstance(join.batch.product, Product)  # Invariant: `_objection` has seen that
-    if any(needed.space is None for of_slot in join.bindings.needed for needed in of_slot):
+    if sets_aside(join):
         return "events without a key are looked for, and set aside"
     steps, walk = join.batch.product.plans[slot.index]
     if walk:
@@ -202,8 +207,8 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
     if gate is not None and (orders or sequences):
         return f"{gate.restriction!r} aligns what follows each other"
     shape = Shape(
-        join, slot, tuple(steps), rules, uses, frozenset(momentary), tuple(filters), gate, tuple(bands), tuple(orders),
-        sequence,
+        join, slot, tuple(steps), rules, uses, frozenset(momentary), filters_of(join, slot), gate, tuple(bands),
+        tuple(orders), sequence,
     )  # fmt: skip
     if bands and any(kind is Oldest for kind, _, _ in rules.values()):
         return "what is near leaves some time, and earlier ones are kept"

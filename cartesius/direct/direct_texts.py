@@ -1,39 +1,106 @@
-"""Direct texts: what the functions of all pushes have in common.
+"""Direct texts: the one writer of all pushes, which has the steps that they share.
 
 A function finds out first what follows from a push, which may fail, and changes the state last, which may not. If
 something fails it returns None, having changed nothing, and the push is done as written, which fails in the same way,
-with notes.
+with notes. What is late, or what more is due before than it can do, is left to the handlers as well.
 
-Source: DESIGN 4.
+Each kind of correlation says what is found out, and what changes. The door and the clock, what sees an event first, its
+keys and its entry, what is due before, failures, deadlines, counters and the end are written here, for all of them.
+
+This module is over 300 lines because what is shared has one place.
+
+Source: DESIGN 4; SEMANTICS 3.1.
 """
 
 from __future__ import annotations
 
+import heapq
 from abc import ABC, abstractmethod
+from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
+from cartesius.correlations.placements import gates_of
 from cartesius.data.calendars import is_dated
 from cartesius.data.code_lines import Lines
 from cartesius.data.entries import ABSENT, LIVE, Entry
-from cartesius.data.events import Event, EventDraft, Interval
+from cartesius.data.events import EARLIEST, LATEST, Delete, Event, EventDraft, Interval, Update
 from cartesius.data.generated import Constants, commented, define
+from cartesius.data.null_values import is_null
 from cartesius.data.queues import Queue
 from cartesius.data.records import PLAIN, Record, wrap
-from cartesius.direct.direct_clock import TIMES, coming
+from cartesius.direct.direct_places import names_of
 from cartesius.expressions.expression_texts import Texts
+from cartesius.expressions.value_functions import of_value
+from cartesius.plan.nodes import Let
 from cartesius.programs.doors import checked_times
 from cartesius.programs.give_ups import LeftToClauses
+from cartesius.results.outputs import is_unchanged
+from cartesius.storage.conservation import Fate
 from cartesius.storage.memories import NOWHERE, checked_key, hashable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Sequence
 
+    from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Slot
     from cartesius.programs.steps import Steps
 
-FAILING = "return steps.given_up.failed(error)  # as written it fails again, and says where"
+    Make = Callable[[Steps, int | None], "DirectText"]
+    Filters = Sequence[tuple[int, Callable[[Any], Any]]]
+
+TIMES: Final = """
+    if steps.is_running or journal.is_open:
+        return None  # it is refused
+    latest, clock = world.latest, world.clock
+    if at is None:
+        start = end = latest + 1
+    elif type(at) is int:
+        start = end = at
+    elif is_dated(at):
+        return None  # the engine turns datetimes into ints, once it has been given one
+    else:
+        start, end = checked_times(at, latest, clock)
+    if end > latest:
+        latest = end
+"""
+_STANDS: Final = """
+    if end < clock:
+        return steps.given_up.leave("the event is late")
+"""
+PASSED: Final = """
+    passed = latest - lateness
+    if passed < clock:
+        passed = clock
+    if end < passed:
+        return steps.given_up.leave("the event is late")
+    heap = deadlines.heap
+"""
+_NOTHING_DUE: Final = """
+    if heap and heap[0][0] < passed:
+        return steps.given_up.leave("something is due before")
+"""
+_MEET: Final = """
+    if heap and heap[0][0] < passed:
+        met = leaving.meet(passed, out)
+        if met is None:
+            return steps.given_up.leave("something is due before")
+"""
+_FINISH: Final = """
+    if met is not None:
+        met.finish()
+"""
+_COME: Final = """
+    journal.is_open = True  # who has called it closes it when it has what comes out
+    world.events, world.latest = ordinal, latest
+    world.steps += 1
+"""
+WRAP: Final = """
+    if type(value) not in plain:
+        value = wrap(value)
+"""
+FAILING: Final = "return steps.given_up.failed(error)  # as written it fails again, and says where"
 
 
 class DirectText(ABC):
@@ -43,41 +110,47 @@ class DirectText(ABC):
         join: The correlation.
         slot: Where an event comes.
         steps: What runs the steps as written.
-        lateness: That of the engine.
-        scope: What the names mean that functions of its kind share.
+        lateness: That of the engine; None: its clock stands.
         meets: Whether the function meets what is due before the event.
     """
 
     name: ClassVar[str] = "push"
     identity: ClassVar[str] = "(source, ordinal)"
+    row_key: ClassVar[str] = "ABSENT"
 
-    def __init__(
-        self,
-        join: Join,
-        slot: Slot,
-        steps: Steps,
-        lateness: int | None,
-        scope: Mapping[str, Any],
-        *,
-        meets: bool = False,
-    ) -> None:
+    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, *, meets: bool = False) -> None:
         self._join = join
         self._slot = slot
+        self._own = slot.index
+        self._part = f"part{slot.index}"
         self._lateness = lateness
-        self._clock, self._come = coming(lateness, meets=meets)
+        self._meets = meets and lateness is not None
+        self._come = _COME if lateness is None else f"{_COME}    world.clock = passed"
+        self._count = slot.ledger.text
         self._constants = Constants()
         self._texts = Texts({one.name: one.index for one in join.slots}, self._constants)
         self._lines = Lines()
-        world = join.world
-        self._scope = {**scope, "world": world, "journal": world.journal, "fates": world.fates, "steps": steps}
-        self._scope |= {"lateness": lateness, "output": join.name, "source": slot.source}
+        self._asked: list[Installed] = []
+        world, body = join.world, join.batch.body
+        self._scope = {**SCOPE, **names_of(join.slots), "world": world, "journal": world.journal, "fates": world.fates}
+        self._scope |= {"steps": steps, "lateness": lateness, "output": join.name, "source": slot.source}
+        self._scope |= {"deadlines": world.deadlines, "correlation": join.number}
+        self._scope |= {"where": body.where, "yields": body.yields}
 
-    def _define(self, bound: Mapping[str, Any]) -> Callable[..., Any]:
-        """Return the function, given what the names mean that its kind does not share."""
-        return define(self.name, self._lines.text, {**self._scope, **bound, **self._constants.bound})
+    def ready(self) -> Self:
+        """Write the function now, unless that is worth its while only after some pushes; return the code."""
+        assert self.function is not None  # Invariant: it is made, or that fails
+        return self
+
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        """The function, which is written when somebody asks for it."""
+        self._write()
+        return define(self.name, self._lines.text, self._scope | self._constants.bound)
 
     def shown(self) -> str:
         """Return the text, with the pattern that it came from, and what the bound names in it are."""
+        assert self.function is not None  # Invariant: whoever asks for it writes the text
         restrict = " | ".join(map(repr, self._join.pattern.restrictions)) or "nothing: the whole product"
         head = [f"{self._join.name}, when an event comes to {self._slot.name!r}", f"restricted by {restrict}"]
         head += [f"{name} = {value!r}" for name, value in self._constants.bound.items()]
@@ -87,15 +160,17 @@ class DirectText(ABC):
         """Write the function."""
         add = self._lines.add
         with self._lines.under("def push(value, at):"):
-            add(TIMES)
-            add(self._clock)
+            self._door()
+            add("" if self._lateness is None or self._meets else _NOTHING_DUE)
             add("""
                 ordinal = world.events + 1
                 out = []
             """)
             self._prepare()
+            add("met = None" if self._meets else "")
             add("steps.is_running = True")
             with self._lines.under("try:"):
+                add(_MEET if self._meets else "")
                 self._find_out()
             self._fail()
             add("""
@@ -104,25 +179,63 @@ class DirectText(ABC):
             """)
             add(self._come)
             self._change()
+            add(_FINISH if self._meets else "")
             add("return out")
 
-    @abstractmethod
+    def _door(self) -> None:
+        """Write what reads the times, refuses what comes in the middle of another push, and leaves what is late."""
+        self._lines.add(TIMES)
+        self._lines.add(_STANDS if self._lateness is None else PASSED)
+
     def _prepare(self) -> None:
         """Write what comes first, and calls nothing of the user's."""
+        self._lines.add(WRAP)
 
     @abstractmethod
     def _find_out(self) -> None:
         """Write what finds out all that follows, and may fail."""
 
+    @abstractmethod
+    def _change(self) -> None:
+        """Write what changes the state, none of which can fail."""
+
+    def _fail(self) -> None:
+        """Write what becomes of a failure: what has been met is taken back, unless the event has come by then."""
+        if not self._meets:
+            self._lines.add(f"except Exception as error:\n    {FAILING}")
+            return
+        self._lines.add(f"""
+            except BaseException as error:
+                if met is not None and world.events < ordinal:
+                    met.undo()
+                if isinstance(error, Exception):
+                    {FAILING}
+                raise
+        """)
+
+    # -- what sees an event first --------------------------------------------------------------------------------------
+
+    def _leave_if(self, condition: str, *also: str) -> None:
+        """Write that an event has come, and nothing more happens."""
+        with self._lines.under(f"if {condition}:"):
+            for text in (self._come, _FINISH if self._meets else "", *also, "return out"):
+                self._lines.add(text)
+
+    def _filter(self, filters: Filters, many: str = "1") -> None:
+        """Write which events are dropped: of each filter, its place among the gates and what it asks of a value."""
+        for gate, predicate in filters:
+            counts = self._count(Fate.DELIVERED, many), self._count(None, many, gate=gate)
+            self._leave_if(f"not {self._constants.name(predicate)}(value)", *counts)
+
     def _keys(self, but: int | None = None) -> None:
         """Write what reads the keys of the event, ``but`` the window that it is yet to come into."""
         for space, by in enumerate(self._join.bindings.spaces):
-            if self._slot.index not in by:
+            if self._own not in by:
                 continue
             if space == but:
                 self._lines.add(f"key{space} = ABSENT")
                 continue
-            extract = by[self._slot.index]
+            extract = by[self._own]
             field = str(extract.__reduce__()[1][0]) if isinstance(extract, attrgetter) else ""
             if field and "." not in field:
                 read = self._texts.field("value", field)
@@ -134,31 +247,54 @@ class DirectText(ABC):
                     key{space} = there(key{space})
             """)
 
+    def _leave_without_keys(self, reason: str, known: Callable[[Any], str | None] = lambda _: None) -> None:
+        """Write that an event is set aside by the clauses if it has not all keys; some texts of them are ``known``."""
+        for needed in self._join.bindings.needed[self._own]:
+            found = known(needed.compute) or f"{self._constants.name(needed.compute)}(value)"
+            self._lines.add(f'if is_null({found}):\n    return steps.given_up.leave("{reason}")')
+
     def _entry(self, more: str = "None") -> None:
         """Write what makes an entry of the event, whose keys are known."""
-        own = self._slot.index
-        spaces = self._join.bindings.spaces
-        keys = "".join(f"key{space}, " if own in by else "ABSENT, " for space, by in enumerate(spaces))
+        spaces, part = self._join.bindings.spaces, self._part
+        keys = "".join(f"key{space}, " if self._own in by else "ABSENT, " for space, by in enumerate(spaces))
         self._lines.add(f"""
-            part{own} = new(Entry)
-            part{own}.value = value
-            part{own}.start = start
-            part{own}.end = end
-            part{own}._identity = {self.identity}
-            part{own}.keys = ({keys})
-            part{own}.row_key = ABSENT
-            part{own}.slot = slot{own}
-            part{own}.state = LIVE
-            part{own}.more = {more}
+            {part} = new(Entry)
+            {part}.value = value
+            {part}.start = start
+            {part}.end = end
+            {part}._identity = {self.identity}
+            {part}.keys = ({keys})
+            {part}.row_key = {self.row_key}
+            {part}.slot = slot{self._own}
+            {part}.state = LIVE
+            {part}.more = {more}
         """)
 
-    def _fail(self) -> None:
-        """Write what becomes of a failure."""
-        self._lines.add(f"except Exception as error:\n    {FAILING}")
+    # -- what comes out, and what is due later -------------------------------------------------------------------------
 
-    @abstractmethod
-    def _change(self) -> None:
-        """Write what changes the state, none of which can fail."""
+    def _ask(self, one: Installed, due: str) -> None:
+        """Write what asks for the time, by its name, when something is due of the copy for the keys of the event."""
+        number = len(self._asked)
+        self._asked.append(one)
+        self._scope |= {f"copies{number}": one, f"place{number}": one.place}
+        self._lines.add(f"""
+            under = ({"".join(f"key{space}, " for space in one.prefix)})
+            times = copies{number}.due.get(under)
+            if times is None:
+                times = copies{number}.due[under] = {{}}
+                if under not in copies{number}.copies:
+                    copies{number}.copies[under] = copies{number}.spare()
+            if {due} not in times:
+                deadlines.number = times[{due}] = asked = deadlines.number + 1
+                heappush(deadlines.heap, ({due}, place{number}, asked, copies{number}, under))
+        """)
+
+
+def filters_of(join: Join, slot: Slot) -> Filters:
+    """Return what a slot lets through, in the order in which it sees an event, and which of its gates that is."""
+    gates = gates_of(join.installed, slot)
+    found = [one for one in reversed(join.installed) if isinstance(one.node, Let) and slot in one.named]
+    return [(gates.index(one), of_value(one.node.predicate)) for one in found]  # type: ignore[attr-defined]  # it is a filter's
 
 
 def event_text(value: str, times: tuple[str, str], identity: str, before: str = "()") -> str:
@@ -178,6 +314,18 @@ def event_text(value: str, times: tuple[str, str], identity: str, before: str = 
     """
 
 
+def widen(lines: Lines, others: Iterable[str], *, may_miss: bool = False) -> None:
+    """Write what widens the time of the event to the hull of other parts."""
+    for other in others:
+        with lines.under(f"if {other} is not None:" if may_miss else ""):
+            lines.add(f"""
+                if {other}.start < since:
+                    since = {other}.start
+                if {other}.end > until:
+                    until = {other}.end
+            """)
+
+
 def there(key: Any) -> Any:
     """Return a key at the door; raise `LeftToClauses` if it is null: then the event is set aside."""
     if checked_key(key, "key_by") is None:
@@ -186,10 +334,11 @@ def there(key: Any) -> Any:
     return key
 
 
-STREAM_SCOPE: dict[str, Any] = {
+SCOPE: dict[str, Any] = {
     "plain": PLAIN, "wrap": wrap, "checked_times": checked_times, "is_dated": is_dated, "there": there,
-    "hashable": hashable,
-    "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft,
-    "LeftToClauses": LeftToClauses, "new": object.__new__, "Record": Record, "Interval": Interval, "Queue": Queue,
+    "hashable": hashable, "is_null": is_null, "is_unchanged": is_unchanged, "heappush": heapq.heappush,
+    "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "NEVER": EARLIEST, "EVER": LATEST, "nothing": object(),
+    "Entry": Entry, "Event": Event, "EventDraft": EventDraft, "Update": Update, "Delete": Delete, "Queue": Queue,
+    "LeftToClauses": LeftToClauses, "new": object.__new__, "Record": Record, "Interval": Interval,
 }  # fmt: skip
-"""What the names mean that functions of pushes into streams share."""
+"""What the names mean that all functions share."""

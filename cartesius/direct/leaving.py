@@ -1,26 +1,30 @@
-"""Leaving: what deadlines of bands let go when a push moves the clock, for functions of pushes.
+"""Leaving: what deadlines do when a push moves the clock, for functions of pushes.
 
-A deadline of such a restriction does nothing but let entries leave, so it is met without handlers. It comes before what
-the push computes, and can be taken back, as that may fail.
+Those of bands do nothing but let entries leave; those of what must not come decide rows as well. So they are met
+without handlers, before what the push computes, and can be taken back, as that may fail.
 
 Invariant: what has been met and taken back leaves everything as it was.
 
-Source: SEMANTICS 3.1, 3.8 and 3.10.
+Source: SEMANTICS 3.1, 3.3, 3.8 and 3.10.
 """
 
 from __future__ import annotations
 
 import heapq
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from cartesius.data.events import EARLIEST, Event
+from cartesius.plan.nodes import Never
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.batching.deadlines import Deadline
     from cartesius.batching.world import World
     from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
     from cartesius.data.events import Time
     from cartesius.language.families import Slot
@@ -30,35 +34,75 @@ Found: TypeAlias = "tuple[dict[Any, Any], Slot, Callable[[Entry], None]]"
 _EXPIRED: Final = int(Fate.EXPIRED)
 
 
+class Undecided:
+    """The rows of which something must not come, and which the deadlines of one restriction decide."""
+
+    def __init__(self, join: Join, never: Installed) -> None:
+        assert isinstance(never.node, Never)  # Invariant: it says what must not come
+        self._join = join
+        self._never = never
+        self._absent: Slot = never.node.slot
+        self._anchor: int = never.node.anchor.index
+
+    def decide(self, time: int, key: tuple[Any, ...], out: list[Event]) -> None:
+        """Let out the rows whose time this is, if they are not forbidden; they wait until all is done."""
+        rows = self._never.copies[key].held.get(time, ())
+        batch, forbids = self._join.batch, self._never.stateless.forbids
+        absences: Any = batch.absences
+        for parts, count in rows if len(rows) < 2 else sorted(rows, key=lambda row: batch.rank(row[0])):
+            if absences.has(self._absent, parts, partial(forbids, parts)):
+                continue
+            part = parts[self._anchor]
+            identities = tuple([one and one.identity for one in parts])
+            for number, value in enumerate(batch.body.yields(parts)[:count]):
+                identity = (self._join.number, identities, number)
+                out.append(Event(value, part.start, part.end, 1, self._join.name, identity))
+
+    def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
+        """Forget the rows that are decided, and take note of which events are forgotten."""
+        for time, _, _, never, key in items:
+            never.copies[key].held.pop(time, None)
+        if gone:
+            before = self._absent.forgotten.get((), EARLIEST)
+            self._absent.forgotten = {(): max(before, *[entry.end for _, entry in gone])}
+
+
 class Met:
     """The deadlines that one push has met, and what has left by them."""
 
-    __slots__ = ("_emptied", "_gone", "_items", "_world")
+    __slots__ = ("_emptied", "_gone", "_items", "_undecided", "_world")
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, undecided: Undecided | None) -> None:
         self._world = world
+        self._undecided = undecided
         self._items: list[Deadline[Any]] = []
         self._gone: list[tuple[Slot, Entry]] = []
         self._emptied: list[tuple[Installed, tuple[Any, ...]]] = []
 
-    def meet(self, item: Deadline[Any], found: Sequence[Found]) -> None:
-        """Meet the first deadline of all."""
-        time, _, _, installed, key = item
-        self._items.append(item)  # `undo` knows it then, wherever somebody interrupts
-        heapq.heappop(self._world.deadlines.heap)
-        times = installed.due[key]
-        del times[time]
-        if not times:
-            del installed.due[key]
-            self._emptied.append((installed, key))
-        sought = (*key, time) if key else time
-        for table, slot, take in found:
-            due = table.get(sought)
-            if due is None:
-                continue
-            for entry in tuple(due.values()) if type(due) is dict else (due,):
-                self._gone.append((slot, entry))
-                take(entry)
+    def take_first(self) -> None:
+        """Take the first deadline of all."""
+        heap = self._world.deadlines.heap
+        self._items.append(heap[0])  # `undo` knows it then, wherever somebody interrupts
+        heapq.heappop(heap)
+
+    def meet(self, found: Mapping[Installed, Sequence[Found]], out: list[Event]) -> None:
+        """Meet what has been taken."""
+        for time, _, _, installed, key in self._items:
+            times = installed.due[key]
+            del times[time]
+            if not times:
+                del installed.due[key]
+                self._emptied.append((installed, key))
+            if self._undecided is not None:
+                self._undecided.decide(time, key, out)
+            sought = (*key, time) if key else time
+            for table, slot, take in found[installed]:
+                due = table.get(sought)
+                if due is None:
+                    continue
+                for entry in tuple(due.values()) if type(due) is dict else (due,):
+                    self._gone.append((slot, entry))
+                    take(entry)
 
     def finish(self) -> None:
         """Count steps and what has left; forget copies that wait for nothing, once the push has asked for its own."""
@@ -66,6 +110,8 @@ class Met:
         fates = self._world.fates
         for slot, _ in self._gone:
             fates[slot.ledger.base + _EXPIRED] += 1
+        if self._undecided is not None:
+            self._undecided.done(self._items, self._gone)
         for installed, key in self._emptied:
             if key not in installed.due:
                 del installed.copies[key]
@@ -89,30 +135,41 @@ class Met:
 
 
 class Leaving:
-    """Meets the deadlines of the bands of one correlation."""
+    """Meets the deadlines of one correlation.
 
-    def __init__(self, world: World, found: dict[Installed, list[Found]]) -> None:
+    Args:
+        world: Where they wait.
+        found: Where what is due is found, of each restriction whose deadlines it knows.
+        undecided: The rows that these decide.
+    """
+
+    def __init__(self, world: World, found: dict[Installed, list[Found]], undecided: Undecided | None = None) -> None:
         self._world = world
         self._found = found
+        self._undecided = undecided
 
-    def meet(self, before: Time) -> Met | None:
-        """Let leave what is due before a time; None, and nothing has changed, if something else is due as well."""
+    def meet(self, before: Time, out: list[Event]) -> Met | None:
+        """Let leave, and out, what is due before a time; None, and nothing has changed, if something else is due.
+
+        Raises:
+            Exception: Something has failed, such as that a payload has been changed: nothing has changed, either.
+        """
         deadlines = self._world.deadlines
         if deadlines.cancelled:
             return None
-        met = Met(self._world)
+        met = Met(self._world, self._undecided)
         heap = deadlines.heap
         self._world.journal.is_open = True  # what has left is gone, until it is taken back
         try:
             while heap and heap[0][0] < before:
-                found = self._found.get(heap[0][3])
-                if found is None:
+                if heap[0][3] not in self._found:
                     met.undo()
                     return None
-                met.meet(heap[0], found)
-        except Exception:  # a payload has been changed: as written it fails again, and says where
+                met.take_first()
+            met.meet(self._found, out)
+        except Exception:
             met.undo()
-            return None
+            raise
         return met
 
 

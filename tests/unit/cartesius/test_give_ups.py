@@ -65,7 +65,7 @@ def planted(monkeypatch):
 
     engine = engine_of(within(5, "a", "b"))
     engine.push(left, {"k": "1", "n": 0}, at=1)
-    monkeypatch.setitem(direct_texts.STREAM_SCOPE, "there", entry)
+    monkeypatch.setitem(direct_texts.SCOPE, "there", entry)
     engine = engine_of(within(5, "a", "b"))
     engine.push(left, {"k": (1, 2), "n": 0}, at=1)
     return engine

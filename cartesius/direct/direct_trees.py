@@ -1,38 +1,122 @@
-"""Direct tree codes: what a change of one table of a join does, as the text of one function.
+"""Direct trees: what a push into one table of a join does whose rows are found one by one, as the text of one function.
 
-It finds the rows of the root that are concerned, and what each finds from there.
+The rows of the join have the key of one slot, the *root*, which is the first of three or more; every other slot is
+linked by one equality with one that is nearer to the root, and of it at most one row matches. So rule packs are. A push
+into the root concerns one row of the join, a push into another slot those whose roots name it, by way of what is
+between them.
+
+Invariant: a shape says of a slot all that a change of its table does.
 
 Source: DESIGN 4; SEMANTICS 2.2, 2.5 and 2.6.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
 
-from cartesius.direct_tables.direct_changes import DirectChange
+import attrs
+
+from cartesius.direct.direct_changes import JoinChange, optional_slots, why_as_written
+from cartesius.direct.direct_places import hashed, joined, table_name
+from cartesius.plan.nodes import AsTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from cartesius.direct_tables.direct_trees import Branch, TreeShape
+    from cartesius.correlations.join_shape import Join
+    from cartesius.data.entries import Entry
+    from cartesius.direct.direct_texts import Make
+    from cartesius.language.families import Slot
+    from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
+    from cartesius.rows.enumeration import Link
+
+TWO: Final = 2
 
 
-class DirectTreeCode(DirectChange):
+@attrs.frozen
+class Branch:
+    """How the one row of a slot is found from that of another."""
+
+    slot: int
+    position: int  # of the value that is equal
+    source: int
+    source_position: int
+    skips_null: bool
+
+
+@attrs.frozen(eq=False)
+class TreeShape:
+    """What a change of one table of a join of several does."""
+
+    join: Join
+    slot: Slot
+    root: int
+    branches: tuple[Branch, ...]  # those of a slot after that of its source
+    missing: frozenset[int]  # the slots of which there may be no row
+
+    def below(self, slot: int) -> Iterator[Branch]:
+        """Iterate over the branches that lead away from the root behind a slot, in order."""
+        reached = {slot}
+        for branch in self.branches:
+            if branch.source in reached:
+                reached.add(branch.slot)
+                yield branch
+
+    def above(self, slot: int) -> Iterator[Branch]:
+        """Iterate over the branches from a slot back to the root."""
+        while slot != self.root:
+            branch = next(branch for branch in self.branches if branch.slot == slot)
+            yield branch
+            slot = branch.source
+
+
+def tree_of(program: Program, join: Join, slot: Slot) -> Make | str:
+    """Return what makes the function of one table, or why it needs all of the handlers."""
+    reason = why_as_written(program, join, slot)
+    if reason:
+        return reason
+    keys = [(one.restriction, one.node.key) for one in join.installed if isinstance(one.node, AsTable)]
+    named = [join.bindings.find(key, one) for one, key in keys if isinstance(key, str)]
+    if len(keys) != 1 or len(named) != 1:
+        return "its rows do not have the keys of one slot"
+    root, count, missing = named[0][0].index, len(join.slots), optional_slots(join)
+    branches = _branches(join.bindings.links, count, root)
+    if branches is None or root in missing or (root > 0 and count > TWO):
+        return "not every row is found by its key, and what that names"
+    return partial(TreeChange, TreeShape(join, slot, root, branches, missing))
+
+
+def _branches(links: list[Link], count: int, root: int) -> tuple[Branch, ...] | None:
+    """Return the links as branches of a tree; None if they are none."""
+    branches: list[Branch] = []
+    reached, queue = {root}, [root]
+    while queue:
+        source = queue.pop(0)
+        for link in links:
+            seen = link.seen_from(source)
+            if seen is None or any({b.slot, b.source} == {link.left, link.right} for b in branches):
+                continue
+            position, other, other_position = seen
+            if other in reached:
+                return None
+            reached.add(other)
+            queue.append(other)
+            branches.append(Branch(other, other_position, source, position, link.skips_null))
+    return tuple(branches) if len(branches) == len(links) == count - 1 else None
+
+
+class TreeChange(JoinChange):
     """The function of one slot, and its text."""
 
     def __init__(self, shape: TreeShape, steps: Steps, lateness: int | None) -> None:
-        self._shape = shape
-        self._own = shape.slot.index
         super().__init__(shape.join, shape.slot, steps, lateness)
-
-    def _bound(self) -> dict[str, Any]:
-        bound: dict[str, Any] = {"yields": self._join.batch.body.yields}
-        for slot in self._join.slots:
-            bound |= {f"probe{slot.index}_{p}": probe for p, probe in enumerate(slot.memory.probes)}
-            indexes = slot.memory.parts()[1]
-            bound |= {_table(slot.index, positions): table for positions, table in indexes.items()}
-        return bound
+        self._shape = shape
+        for slot in shape.join.slots:
+            self._scope |= {f"probe{slot.index}_{p}": probe for p, probe in enumerate(slot.memory.probes)}
+        self._scope |= {"listed": listed, "number_of": attrgetter("number")}
 
     def _find_rows(self) -> None:
         if self._own == self._shape.root:
@@ -48,7 +132,7 @@ class DirectTreeCode(DirectChange):
         for position in range(len(memory.probes)):
             self._compute(row, self._own, position)
         indexes = memory.parts()[1]
-        pairs = [f"({_table(self._own, by)}, {_joined([_value(row, p) for p in by])})" for by in indexes]
+        pairs = [f"({table_name(self._own, by)}, {joined([_value(row, p) for p in by])})" for by in indexes]
         self._lines.add(f"{places} = [{', '.join(pairs)}]")
         if row == "before" and indexes:
             self._lines.add("""
@@ -60,13 +144,9 @@ class DirectTreeCode(DirectChange):
 
     def _compute(self, row: str, slot: int, position: int) -> None:
         name = _value(row, position)
-        self._lines.add(f"""
-            {name} = probe{slot}_{position}({row})
-            if type({name}) is not int and type({name}) is not str:
-                {name} = hashable({name})
-                if not is_exact({name}):
-                    return steps.given_up.leave("a key is null, or no plain value")
-        """)
+        self._lines.add(f"{name} = probe{slot}_{position}({row})")
+        leave = 'return steps.given_up.leave("a key is null, or no plain value")'
+        self._lines.add(f"{hashed(name)}\n    if not is_exact({name}):\n        {leave}")
 
     # -- what is found -------------------------------------------------------------------------------------------------
 
@@ -101,7 +181,7 @@ class DirectTreeCode(DirectChange):
 
     def _get(self, slot: int, position: int, by: str) -> str:
         is_indexed = (position,) in self._join.slots[slot].memory.parts()[1]
-        return f"{_table(slot, (position,))}.get({by})" if is_indexed else f"memory{slot}.row({by})"
+        return f"{table_name(slot, (position,))}.get({by})" if is_indexed else f"memory{slot}.row({by})"
 
     def _exists(self, names: dict[int, str], slots: Iterable[int]) -> str:
         """Return what holds where no row is missing of those slots that must not."""
@@ -117,7 +197,7 @@ class DirectTreeCode(DirectChange):
         self._lines.add("old = now = nothing")
         slots = [branch.slot for branch in self._shape.branches]
         names: dict[int, str] = {}
-        for row, value, suffix in (("before", "old", "_was"), ("part", "now", "")):
+        for row, value, suffix in (("before", "old", "_was"), (self._part, "now", "")):
             with self._lines.under(f"if {row} is not None:"):
                 names = {self._shape.root: row}
                 self._find(self._shape.branches, names, suffix, {row})
@@ -126,7 +206,7 @@ class DirectTreeCode(DirectChange):
                     self._lines.add(f"{value} = {self._body(names)}")
                     self._lines.add("tuples += 1" if value == "now" else "")
         with self._lines.under("if old is not nothing or now is not nothing:"):
-            self._lines.add("shown = before if old is not nothing else part")  # its key was mentioned first
+            self._lines.add(f"shown = before if old is not nothing else {self._part}")  # its key was mentioned first
             self._tell("shown.row_key", [names[slot] for slot in slots])
 
     # -- the rows that name it -----------------------------------------------------------------------------------------
@@ -136,10 +216,10 @@ class DirectTreeCode(DirectChange):
         shape, own = self._shape, self._own
         branch, *above = shape.above(own)
         by = _value("row", branch.position)
-        was, now = _value("before", branch.position), _value("part", branch.position)
-        self._lines.add(f"{by} = {was} if part is None else {now}")
+        was, now = _value("before", branch.position), _value(self._part, branch.position)
+        self._lines.add(f"{by} = {was} if {self._part} is None else {now}")
         if (branch.position,) in shape.slot.memory.parts()[1]:
-            found = _table(own, (branch.position,))
+            found = table_name(own, (branch.position,))
             self._lines.add(f"""
                 if {found}.get({by}) is not before or (before is not None and {was} != {by}):
                     return steps.given_up.leave("several rows of a table have one value")
@@ -158,7 +238,7 @@ class DirectTreeCode(DirectChange):
         self._lines.add("found.sort(key=number_of, reverse=True)" if above else "found.reverse()")
         below = list(shape.below(own))
         behind: dict[str, dict[int, str]] = {}
-        for row, suffix in (("before", "_was"), ("part", "")):
+        for row, suffix in (("before", "_was"), (self._part, "")):
             behind[row] = {own: row}
             names = behind[row]
             for one in below:
@@ -179,7 +259,7 @@ class DirectTreeCode(DirectChange):
             exists = self._exists(common, [branch.slot for branch in others])
             if exists:
                 self._lines.add(f"if not ({exists}):\n    continue")
-            for row, value in (("before", "old"), ("part", "now")):
+            for row, value in (("before", "old"), (self._part, "now")):
                 names = common | behind[row]
                 exists = self._exists(names, [own, *[one.slot for one in below]])
                 with self._lines.under(f"if {exists}:" if exists else ""):
@@ -187,7 +267,7 @@ class DirectTreeCode(DirectChange):
                     self._lines.add("tuples += 1" if value == "now" else "")
                 if exists:
                     self._lines.add(f"else:\n    {value} = nothing")
-            names = common | behind["part"]
+            names = common | behind[self._part]
             with self._lines.under("if old is not nothing or now is not nothing:"):
                 self._tell("root.row_key", [name for slot, name in names.items() if slot != own])
 
@@ -195,13 +275,12 @@ class DirectTreeCode(DirectChange):
         return f"listed({self._get(slot, position, by)})"
 
 
-def _table(slot: int, positions: tuple[int, ...]) -> str:
-    return f"table{slot}_" + "_".join(map(str, positions))
-
-
 def _value(row: str, position: int) -> str:
     return f"{row}_{position}"
 
 
-def _joined(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+def listed(found: Any) -> list[Entry]:
+    """Return what an index has under a key as a list, the oldest first."""
+    if found is None:
+        return []
+    return list(found.values()) if type(found) is dict else [found]

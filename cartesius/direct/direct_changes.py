@@ -1,0 +1,273 @@
+"""Direct changes: what a push into a table does, as the text of one function.
+
+What the rows that it concerns were and what they are is computed, and said where it differs. A row of a join is put in
+the memory, in the place of the one before; where it is mapped or filtered the table keeps it, and is asked for it. A
+row of an outer join of two has the key of both its parts, or of the one that it has: a change concerns the row of its
+own key. Other joins are those of `direct_trees`.
+
+Invariant: what it computes is what the clauses, the enumeration and `views.View` would have computed.
+
+Source: DESIGN 4; SEMANTICS 1.10 and 2.1 to 2.6.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from cartesius.direct.direct_shapes import run_as_written, standing
+from cartesius.direct.direct_texts import WRAP, DirectText, event_text, widen
+from cartesius.plan.nodes import OF_JOINS, AsTable, May, Recall, TakeBack
+from cartesius.programs.doors import checked_value
+from cartesius.results.views import View
+from cartesius.storage.conservation import Fate
+from cartesius.storage.kept_rows import KeptRows
+from cartesius.storage.row_memories import RowMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cartesius.correlations.join_shape import Join
+    from cartesius.direct.direct_texts import Make
+    from cartesius.language.families import Slot
+    from cartesius.programs.programs import Program
+    from cartesius.programs.steps import Steps
+
+_OF_ONE: Final = frozenset({TakeBack, AsTable, Recall})
+_EXACT: Final = frozenset((int, str, bool, float, bytes, type(None)))
+
+
+def is_exact(key: Any) -> bool:
+    """Whether what an index finds by a key is what equals it; a tuple of one may stand for what has no place in it."""
+    kind = type(key)
+    return kind in _EXACT or (kind is tuple and len(key) > 1 and _EXACT.issuperset(map(type, key)))
+
+
+class DirectChange(DirectText):
+    """The function of one table, and its text."""
+
+    identity: ClassVar[str] = "source"
+    row_key: ClassVar[str] = "key"
+
+    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None) -> None:
+        super().__init__(join, slot, steps, lateness)
+        self._others = [one.index for one in join.slots if one is not slot]
+        self._scope |= {"checked": partial(checked_value, slot.reactive), "is_exact": is_exact}
+
+    def _prepare(self) -> None:
+        self._lines.add("number, tuples = world.number, 0")
+
+    def _take_in(self) -> None:
+        """Write what brings the change into form."""
+        self._lines.add("""
+            if type(value) is not Update or (type(value.key) is not int and type(value.key) is not str):
+                value = checked(value)
+            key = value.key
+        """)
+
+    def _row(self) -> None:
+        """Write what makes the new row of an update."""
+        self._lines.add("value = value.value")
+        self._lines.add(WRAP)
+        self._number()
+
+    def _number(self) -> None:
+        self._entry()
+        self._lines.add(f"{self._part}.number = number = number + 1")
+
+    def _tell(self, key: str, others: Iterable[str] = ()) -> None:
+        """Write what says that a row has changed, at the hull of its other parts and of the change."""
+        with self._lines.under("if old is nothing or now is nothing or not is_unchanged(old, now):"):
+            self._lines.add("since, until = start, end")
+            self._lines.add(f"if now is nothing:\n    change = Delete({key})")
+            with self._lines.under("else:"):
+                self._lines.add(f"change = Update({key}, now)")
+                widen(self._lines, others, may_miss=True)
+            before = "() if old is nothing else (old,)"
+            self._lines.add(event_text("change", ("since", "until"), f"(output, {key})", before))
+
+
+# -- rows that are mapped or filtered ----------------------------------------------------------------------------------
+
+
+def mapping_of(program: Program, join: Join) -> Make | str:
+    """Return what makes the function of the only table of a correlation, or why it needs all of the handlers."""
+    (slot,) = join.slots
+    strange = run_as_written(join, _OF_ONE)
+    if strange:
+        return strange
+    keys = [one.node.key for one in join.installed if isinstance(one.node, AsTable)]
+    is_known = len(join.installed) == len(_OF_ONE) and keys in ([slot.name], [(slot.name,)])
+    if not is_known or type(join.batch.output) is not View or join.pattern.is_generator or join.bindings.spaces:
+        return "its results are not the rows of one table, each by itself"
+    if slot.reactive.pattern is not None or not isinstance(slot.kept, KeptRows):
+        return "its rows are not kept by an input"
+    return standing(program, join) or partial(MappingChange, join, slot, slot.kept)
+
+
+class MappingChange(DirectChange):
+    """The function of a table whose rows are mapped or filtered one by one, and which keeps them itself."""
+
+    def __init__(self, join: Join, slot: Slot, kept: KeptRows, steps: Steps, lateness: int | None) -> None:
+        super().__init__(join, slot, steps, lateness)
+        self._scope |= {"kept": kept}
+
+    def _find_out(self) -> None:
+        lines, part = self._lines, self._part
+        self._take_in()
+        lines.add("before = kept.row(key)")
+        with lines.under("if type(value) is Update:"):
+            lines.add("value = row = value.value")
+            lines.add("if type(row) not in plain:\n    value = row = wrap(row)")
+            lines.add("is_change = not before or not is_unchanged(before[0], row)")
+        lines.add("else:\n    row = ABSENT\n    is_change = bool(before)")
+        with lines.under("if is_change:"):
+            lines.add("old = now = nothing")
+            for condition, text, name in (
+                ("if before:", "value = wrap(before[0])", "old"),
+                ("if row is not ABSENT:", "value, tuples = row, 1", "now"),
+            ):
+                with lines.under(condition):
+                    lines.add(text)
+                    self._number()
+                    is_there = "" if self._join.batch.body.where is None else f"if where([{part}]):"
+                    with lines.under(is_there):
+                        lines.add(f"{name} = yields([{part}])[0]")
+            with lines.under("if old is not nothing or now is not nothing:"):
+                self._tell("key")
+
+    def _change(self) -> None:
+        self._lines.add(f"""
+            world.number = number
+            world.candidates += tuples
+            kept.keep(key, row)
+            {self._count(Fate.DELIVERED)}
+            if is_change:
+                {self._count(Fate.EXPIRED)}
+            else:
+                {self._count(None)}
+        """)
+
+
+# -- joins -------------------------------------------------------------------------------------------------------------
+
+
+def optional_slots(join: Join) -> frozenset[int]:
+    """Return the slots of which there may be no row."""
+    return frozenset(named.index for one in join.installed if isinstance(one.node, May) for named in one.named)
+
+
+def why_as_written(program: Program, join: Join, slot: Slot) -> str:
+    """Say why a push into a table of a join needs all of the handlers, whatever rows it concerns; "" if it may not."""
+    strange = run_as_written(join, OF_JOINS)
+    if strange:
+        return strange
+    if type(join.batch.output) is not View:
+        return "its results are not the rows of a join of tables"
+    if any(type(one.memory) is not RowMemory for one in join.slots):
+        return "not all slots are bound to tables"
+    if slot.reactive in program.kept:
+        return "the rows of a table are kept beside its memory"
+    pattern, bindings = join.pattern, join.bindings
+    if pattern.is_generator or bindings.spaces or len(pattern.conditions()) != len(bindings.links):
+        return "its rows are not found by equalities alone"
+    return standing(program, join)
+
+
+class JoinChange(DirectChange):
+    """The function of one table of a join, and its text."""
+
+    @abstractmethod
+    def _find_places(self, row: str, places: str) -> None:
+        """Write what finds the places of a row in the indexes; the row ``before`` is there."""
+
+    @abstractmethod
+    def _find_rows(self) -> None:
+        """Write what finds the rows of the join that the change concerns, and what becomes of each (`_tell`)."""
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._lines.add(f"{self._part} = coming = going = None")
+        for index in self._others:
+            self._lines.add(f"visited{index} = 0")
+
+    def _find_out(self) -> None:
+        part = self._part
+        self._take_in()
+        self._lines.add(f"""
+            if type(key) is not int and type(key) is not str and (is_null(key) or not is_exact(key)):
+                return steps.given_up.leave("a key is null, or no plain value")
+            before = memory{self._own}.row(key)
+        """)
+        with self._lines.under("if before is not None:"):
+            self._find_places("before", "going")
+        with self._lines.under("if type(value) is Update:"):
+            self._row()
+            self._leave_without_keys("a row has no key, and is set aside")
+            self._find_places(part, "coming")
+        with self._lines.under(f"if {part} is not None or before is not None:"):
+            self._find_rows()
+
+    def _change(self) -> None:
+        for index in self._others:
+            self._lines.add(f"memory{index}.visited += visited{index}")
+        self._lines.add(f"""
+            world.number = number
+            world.candidates += tuples
+            if {self._part} is not None:
+                memory{self._own}.put({self._part}, coming)
+            else:
+                {self._count(Fate.EXPIRED)}
+            if before is not None:
+                {self._count(Fate.REPLACED)}
+                memory{self._own}.take(before, going)
+            else:
+                {self._count(Fate.DELIVERED)}
+        """)
+
+
+def outer_of(program: Program, join: Join, slot: Slot) -> Make | str:
+    """Return what makes the function of one of two tables, or why it needs all of the handlers."""
+    reason = why_as_written(program, join, slot)
+    if reason:
+        return reason
+    keys = [(one.restriction, one.node.key) for one in join.installed if isinstance(one.node, AsTable)]
+    keyed = [join.bindings.find(key, one)[0].index for one, names in keys if isinstance(names, tuple) for key in names]
+    is_pair = len(join.slots) == len(join.bindings.links) + 1 == 2 and len(keys) == 1 and sorted(keyed) == [0, 1]
+    if not is_pair or any(one.memory.parts()[1] for one in join.slots):
+        return "not every row is found by its key"
+    return partial(OuterChange, join, slot, keyed[0])
+
+
+class OuterChange(JoinChange):
+    """The function of one of two tables of which either may have no row, and its text.
+
+    Where a row of the join has both parts it has the key of that of the ``first`` slot.
+    """
+
+    def __init__(self, join: Join, slot: Slot, first: int, steps: Steps, lateness: int | None) -> None:
+        super().__init__(join, slot, steps, lateness)
+        self._is_first = first == slot.index
+
+    def _find_places(self, row: str, places: str) -> None:
+        find = "places_of" if row == "before" else "places"
+        self._lines.add(f"{places} = memory{self._own}.{find}({row})")
+
+    def _find_rows(self) -> None:
+        (other,) = self._others
+        self._lines.add(f"""
+            old = now = nothing
+            other = memory{other}.row(key)
+            if other is not None:
+                visited{other} += 1
+        """)
+        for row, value in (("before", "old"), (self._part, "now")):
+            parts = f"{row}, other" if self._own == 0 else f"other, {row}"
+            self._lines.add(f"if {row} is not None or other is not None:\n    {value} = yields([{parts}])[0]")
+        self._lines.add(f"""
+            tuples += now is not nothing
+            there = before if old is not nothing else {self._part}
+            shown = {"there or other" if self._is_first else "other or there"}
+        """)
+        self._tell("shown.row_key", ["other"])

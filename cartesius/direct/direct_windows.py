@@ -1,0 +1,247 @@
+"""Direct windows: what a push does that only counts, or waits, in the windows that contain its event, as text.
+
+Totals are the state of what is aggregated: an event counts, and is not kept. Where windows show what they hold when
+they close, an event waits in their queues and nothing else sees it, whatever the correlation does with it later. Where
+a window opens, is due to close or has been reported, the clauses do it: that is once for each window.
+
+Invariant: what it computes is what the clauses, the windows and `totals.Totals` would have computed.
+
+Source: DESIGN 4; SEMANTICS 2.7 and 3.2.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from cartesius.analysis.windowed_rows import totalled_by
+from cartesius.data.events import Window
+from cartesius.direct.direct_shapes import run_as_written, standing
+from cartesius.direct.direct_texts import DirectText, event_text, filters_of
+from cartesius.expressions.expressions import Field, Part, WindowOf
+from cartesius.expressions.value_functions import Chained
+from cartesius.language.families import enter
+from cartesius.plan.nodes import Aggregate, Let, Now, Regular, TakeBack
+from cartesius.results.totals import Totals
+from cartesius.storage.conservation import Fate
+
+if TYPE_CHECKING:
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
+    from cartesius.direct.direct_texts import Make
+    from cartesius.expressions.expressions import Expression
+    from cartesius.language.families import Slot
+    from cartesius.programs.programs import Program
+    from cartesius.programs.steps import Steps
+
+_KNOWN: Final = frozenset({Regular, TakeBack, Aggregate, Now, Let})
+_WAITING: Final = frozenset({"on_close", "final"})
+_IN_WINDOWS: Final = """
+    if type(start) is not int or type(end) is not int:
+        return steps.given_up.leave("its time is no number")
+    first, last = (end - size - offset) // period + 1, (start - offset) // period
+    known = ahead.known
+    if first != known[0] or last != known[1]:
+        known = ahead.look(first, last)
+    windows = known[2]
+    copy = opener.copies.get(COPY)
+    if copy is None or not windows:
+        return steps.given_up.leave("a window opens, or there is none")
+    contents = copy.contents
+"""
+_HOLD_NOTHING: Final = """
+    for window in windows:
+        held = contents.get(window)
+        if held is None or len(held):
+            return steps.given_up.leave("a window opens, or holds what has come")
+"""
+_ADD: Final = """
+    found = new_totals.get(key)
+    if found is None:
+        before = totals.get(key)
+        found = new_totals[key] = [before, *(before or (empty, 0))]
+    found[1] = combine(found[1], LIFTED)
+    found[2] += 1
+    keys.append(key)
+"""
+_KEEP: Final = """
+    world.number += len(windows)
+    world.candidates += len(windows)
+    for key, (_, total, n) in new_totals.items():
+        totals[key] = (total, n)
+    for window, key in zip(windows, keys):
+        rows = of_windows.of.get((window,))
+        if rows is None:
+            rows = of_windows.of[window,] = {}
+        rows[key] = None
+"""
+_ARE_OPEN: Final = """
+    reported = copy.reported
+    for window in windows:
+        if window not in contents or window in reported:
+            return steps.given_up.leave("a window opens, or has been reported")
+"""
+
+
+class Ahead:
+    """The windows of the last event, which are mostly those of the next one."""
+
+    def __init__(self, node: Regular) -> None:
+        self._node = node
+        self.known: tuple[int, int, tuple[Window, ...]] = (0, -1, ())  # at once, as who looks may be interrupted
+
+    def look(self, first: int, last: int) -> tuple[int, int, tuple[Window, ...]]:
+        """Return the windows from one number to another, behind these."""
+        size, period, offset = self._node.size, self._node.period, self._node.offset
+        starts = (offset + number * period for number in range(first, last + 1))
+        self.known = first, last, tuple(Window(start, start + size) for start in starts)
+        return self.known
+
+
+class DirectWindowed(DirectText):
+    """The function of one slot whose events come into windows of one size."""
+
+    def __init__(self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None) -> None:
+        super().__init__(join, slot, steps, lateness)
+        node = opener.node
+        assert isinstance(node, Regular)  # Invariant: who makes it has seen that
+        self._opener = opener
+        self._scope |= {"opener": opener, "ahead": Ahead(node)}
+        self._scope |= {"size": node.size, "period": node.period, "offset": node.offset}
+
+    def _in_windows(self, are_open: str) -> None:
+        """Write what finds the windows, of which it must be true that they ``are_open``; the keys are known."""
+        prefix = "".join(f"key{space}, " for space in self._opener.prefixes[self._own])
+        self._lines.add(_IN_WINDOWS.replace("COPY", f"({prefix})"))
+        self._lines.add(are_open)
+
+
+def totals_of(program: Program, join: Join) -> Make | str:
+    """Return what makes the function of the one slot of totals, or why it needs all of the handlers."""
+    output, pattern = join.batch.output, join.pattern
+    strange = run_as_written(join, _KNOWN)
+    if strange:
+        return strange
+    of_kind = {type(one.node): one for one in join.installed}
+    opener, totals = of_kind.get(Regular), of_kind.get(Aggregate)
+    is_known = opener is not None and totals is not None and Now in of_kind and TakeBack in of_kind
+    if not is_known or len(join.slots) != 1 or type(output) is not Totals or not output.is_table:
+        return "its totals are not those of one stream in windows"
+    assert opener is not None  # Invariant: it is known
+    assert isinstance(opener.node, Regular)
+    node = opener.node
+    if node.content is not None or node.ticks != "tuple" or node.displaces or node.t0 is not None:
+        return f"{opener.restriction!r} says more than how long windows are"
+    if node.reports != {"on_content_change"} or join.batch.freed is not None or output.keeps_elements:
+        return f"results of {opener.restriction!r} wait, or are kept"
+    key = totalled_by(pattern)
+    if key is None or pattern.where is not None or join.bindings.window_space != 0 or len(join.bindings.spaces) != 1:
+        return "its totals are not by window, and one key"
+    return standing(program, join) or partial(DirectTotalsCode, join, opener, key)
+
+
+class DirectTotalsCode(DirectWindowed):
+    """The function of the one slot of totals, and its text.
+
+    They are by a ``key`` beside the window, or by the window itself.
+    """
+
+    def __init__(self, join: Join, opener: Installed, key: Expression, steps: Steps, lateness: int | None) -> None:
+        super().__init__(join, join.slots[0], opener, steps, lateness)
+        batch, output = join.batch, join.batch.output
+        assert isinstance(output, Totals)  # Invariant: `totals_of` has seen that
+        assert batch.windows is not None  # Invariant: likewise
+        self._key = key
+        self._group = group = output.group
+        lift = getattr(group.lift, "outer", None) if _of_first(group.lift) else group.lift
+        self._scope |= {"kept": output, "of_windows": batch.windows.rows, "total_key": batch.row_key, "lift": lift}
+        self._scope |= {"empty": group.empty, "combine": group.combine, "finish": group.finish}
+
+    def _prepare(self) -> None:
+        self._in_windows(_HOLD_NOTHING)
+        super()._prepare()
+        self._lines.add("""
+            totals = kept.totals
+            new_totals = {}
+            keys = []
+        """)
+
+    def _find_out(self) -> None:
+        lines, key = self._lines, self._key
+        of_window = isinstance(key, WindowOf)
+        name = key.name if isinstance(key, Field) and isinstance(key.target, Part) else ""
+        if name:
+            lines.add(f"by = {self._texts.field('value', name)}")
+        elif not of_window:
+            lines.add("part0 = Entry(value, start, end, (source, ordinal))")
+            lines.add(f"by = {self._texts.of(key)}")
+        self._leave_without_keys("a key is null", lambda one: "by" if _reads(one, name) else None)
+        self._filter(filters_of(self._join, self._slot), "len(windows)")
+        lines.add("element = lift(value)" if _of_first(self._group.lift) else "")
+        with lines.under("for window in windows:"):
+            lines.add(f"key = {'window' if of_window else '(by, window)'}")
+            if not of_window:
+                lines.add("if type(by) is not int and type(by) is not str:\n    key = total_key((), (value, key))")
+            lines.add(_ADD.replace("LIFTED", "element" if _of_first(self._group.lift) else "lift((value, key))"))
+        with lines.under("for key, (before, total, _) in new_totals.items():"):
+            lines.add("""
+                old = () if before is None else (finish(before[0]),)
+                now = finish(total)
+            """)
+            with lines.under("if before is None or not is_unchanged(old[0], now):"):
+                lines.add(event_text("Update(key, now)", ("start", "end"), "(output, key)", "old"))
+
+    def _change(self) -> None:
+        for fate in (Fate.DELIVERED, Fate.EXPIRED):
+            self._lines.add(self._count(fate, "len(windows)"))
+        self._lines.add(_KEEP)
+
+
+def _of_first(lift: Any) -> bool:
+    """Whether a total is of the first of (value, key), as `aggregate` writes it."""
+    inner = lift.inner if isinstance(lift, Chained) else None
+    return isinstance(inner, itemgetter) and inner.__reduce__()[1] == (0,)
+
+
+def _reads(compute: Any, name: str) -> bool:
+    """Whether a key is the field of that name."""
+    return isinstance(compute, attrgetter) and compute.__reduce__()[1] == (name,)
+
+
+def held_of(join: Join, index: int) -> Make | str:
+    """Return what makes the function of a slot whose windows wait, or why it needs all of the handlers."""
+    slot, pattern = join.slots[index], join.pattern
+    opener = next((one for one in join.installed if isinstance(one.node, Regular)), None)
+    if opener is None or not slot.has_windows:
+        return "it is in no windows of one size"
+    node = opener.node
+    assert isinstance(node, Regular)  # Invariant: it has been looked for
+    if not node.reports & _WAITING or not node.reports <= _WAITING | {"non_empty"}:
+        return f"{opener.restriction!r} shows at once what comes, or from time to time"
+    if node.content is not None or node.ticks != "tuple" or node.t0 is not None:
+        return f"{opener.restriction!r} says more than how long windows are, and when they are reported"
+    entering = (one for one in join.installed for _, family, _, _ in one.marks if family is enter)
+    if any(one is not opener for one in entering) or pattern.alternative is not None or pattern.absent.names:
+        return "its events concern others, or are seen before they are in windows"
+    if slot.shared is not None or slot.notes_door or slot.n is not None:
+        return "its events are noted besides"
+    return partial(DirectHeldCode, join, slot, opener)
+
+
+class DirectHeldCode(DirectWindowed):
+    """The function of one slot whose windows wait, and its text."""
+
+    def _find_out(self) -> None:
+        self._keys(but=self._join.bindings.window_space)
+        self._leave_without_keys("a key is null")
+        self._in_windows(_ARE_OPEN)
+        self._entry()
+
+    def _change(self) -> None:
+        self._lines.add(f"""
+            {self._part}.number = -1
+            {self._part}.more = {{"step": world.steps}}
+            for window in windows:
+                contents[window] = contents[window].append({self._part})
+        """)
