@@ -1,7 +1,7 @@
 """Pushes as one generated function each, where a correlation is known well enough.
 
 In reading order: `direct_places`, `direct_texts`, which has what all share, and `leaving`; for products of streams
-`direct_shapes`, `direct_loops`, `direct_gates`, `direct_sequences`, `direct_bands`, `direct_codes`; for other streams
+`direct_shapes`, `direct_loops`, `direct_sequences`, `direct_bands`, `direct_codes`; for other streams
 `direct_windows`, `direct_absences`; for tables `direct_changes`, `direct_trees`; and, for what only clauses know,
 `direct_clauses`.
 """

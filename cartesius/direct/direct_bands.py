@@ -14,12 +14,10 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from cartesius.direct.direct_places import listed, table_name
 from cartesius.direct.direct_sequences import FEW, DirectOrder, DirectSequence
 from cartesius.direct.leaving import Ascent, Leaving
-from cartesius.plan.nodes import Apart, Lasting, Within
+from cartesius.plan import facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -32,36 +30,8 @@ if TYPE_CHECKING:
     from cartesius.direct.direct_shapes import Shape
     from cartesius.direct.leaving import Found
     from cartesius.language.families import Slot
+    from cartesius.plan.facts import Bound
     from cartesius.rows.enumeration import Step
-
-
-@attrs.frozen
-class Bound:
-    """The end of one slot's part is at most ``most`` after the start, or the end, of that of another, or the same."""
-
-    late: int
-    early: int
-    side: str
-    most: int
-
-    @property
-    def slots(self) -> set[int]:
-        """The slots that it is about."""
-        return {self.late, self.early}
-
-
-def bounds_of(installed: Installed) -> list[Bound]:
-    """Return what a band says of the times of the parts."""
-    match installed.node:
-        case Within(slots, duration):
-            named = [slot.index for slot in slots]
-            return [Bound(late, early, "start", duration) for late in named for early in named]
-        case Lasting(slot, duration):
-            others = [one.index for one in installed.join.slots if one is not slot]
-            return [Bound(late, slot.index, "end", duration) for late in others]
-        case Apart(left, right, lower, upper):
-            return [Bound(right.index, left.index, "end", upper), Bound(left.index, right.index, "end", -lower)]
-    return []
 
 
 class DirectBands:
@@ -74,7 +44,9 @@ class DirectBands:
         self._loops = loops
         self._own = shape.slot.index
         self._order = DirectOrder(self._own)
-        self._bounds = [bound for one in shape.bands for bound in bounds_of(one)]
+        self._said = {one: facts.bounds_on_times(one, len(shape.join.slots)) for one in shape.bands}
+        every = [bound for said in self._said.values() for bound in said]
+        self._bounds = [bound for bound in every if bound.from_start or bound.of != bound.since]
 
     @property
     def bound(self) -> dict[str, Any]:
@@ -99,15 +71,10 @@ class DirectBands:
         for one in self._shape.bands:
             if self._shape.slot not in one.named:
                 continue
-            node: Any = one.node
+            bound = next(bound for bound in self._said[one] if bound.since == self._own)
             probe = one.dues[self._shape.slot][-1]
             names[probe] = f"due{probe}"
-            if isinstance(node, Apart):
-                delay = node.upper if self._shape.slot is node.left else -node.lower
-            else:
-                delay = node.duration
-            time = "start" if isinstance(node, Within) else "end"
-            self._lines.add(f"{names[probe]} = int({time} + {self._constants.name(delay)})")
+            self._lines.add(f"{names[probe]} = int({bound.side} + {self._constants.name(bound.most)})")
         return names
 
     def asking(self) -> list[tuple[Installed, str]]:
@@ -170,10 +137,10 @@ class DirectBands:
         """Write the search for what is next to each other, and what is done with it."""
         for step in self._shape.steps:
             self._look_up(step)
-        sequence = DirectSequence(self._shape, self._lines)
+        sequence = DirectSequence(self._shape, self._lines, self._constants)
         near = [(bound.slots, self._near(bound)) for bound in self._bounds]
         if sequence.has_conditions:
-            sequence.write_chains(near, self._limits(0) if self._own else [], self._constants)
+            sequence.write_chains(near, self._limits(0) if self._own else [])
         else:
             sequence.write(near)
         with self._lines.under(sequence.head):
@@ -200,10 +167,10 @@ class DirectBands:
         for number, bound in enumerate(self._bounds):
             most = self._constants.name(bound.most)
             name = f"limit{slot}_{number}"
-            if (bound.late, bound.early) == (slot, self._own):
+            if (bound.of, bound.since) == (slot, self._own):
                 self._lines.add(f"{name} = {bound.side} + {most}")
                 skips.append(f"if part{slot}.end > {name}:\n    continue")
-            elif (bound.late, bound.early) == (self._own, slot):
+            elif (bound.of, bound.since) == (self._own, slot):
                 self._lines.add(f"{name} = end - {most}")
                 if self._shape.join.batch.rank.is_oldest_first:
                     skips.append(f"if part{slot}.{bound.side} < {name}:\n    continue")
@@ -247,8 +214,8 @@ class DirectBands:
 
     def _near(self, bound: Bound) -> str:
         """Return the text of a bound."""
-        late = "end" if bound.late == self._own else f"part{bound.late}.end"
-        early = bound.side if bound.early == self._own else f"part{bound.early}.{bound.side}"
+        late = "end" if bound.of == self._own else f"part{bound.of}.end"
+        early = bound.side if bound.since == self._own else f"part{bound.since}.{bound.side}"
         return f"{late} - {early} <= {self._constants.name(bound.most)}"
 
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from cartesius.correlations.placements import gates_of
 from cartesius.direct.direct_bands import DirectBands, dues_of
-from cartesius.direct.direct_gates import DirectGate
 from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import DirectPlaces, of_keys
 from cartesius.direct.direct_shapes import shape_of
@@ -28,8 +28,10 @@ from cartesius.plan.nodes import Newest, Oldest
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
+    from cartesius.correlations.installations import Installed
     from cartesius.direct.direct_shapes import Shape
     from cartesius.direct.direct_texts import Make
+    from cartesius.language.families import Slot
     from cartesius.language.reactives import Reactive
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
@@ -55,7 +57,6 @@ class DirectCode(DirectText):
         places = {slot.index: DirectPlaces(slot, spaces, dues_of(shape, slot)) for slot in join.slots}
         self._places = places[self._own]
         self._dues: dict[int, str] = {}
-        self._gate = DirectGate(shape, self._lines, self._loops)
         if shape.bands or shape.orders or shape.sequence is not None:
             takes = {index: one.taking() for index, one in places.items()} if self._meets else {}
             self._scope |= {**self._bands.bound, "leaving": self._bands.leaving(takes)}
@@ -91,7 +92,7 @@ class DirectCode(DirectText):
         self._entry(f"{{'uses': {shape.uses[own]}}}" if own in shape.uses else "None")
         self._lines.add("tuples = 0")
         if shape.gate is not None:
-            self._gate.come()
+            self._align()
         else:
             self._places.link(self._lines, shape.probed, self._constants)
             self._dues = self._bands.due()
@@ -131,7 +132,7 @@ class DirectCode(DirectText):
 
     def _change(self) -> None:
         if self._shape.gate is not None:
-            self._gate.keep()
+            self._keep_aligned(self._shape.gate)
         else:
             self._keep()
         if self._follower is not None:
@@ -199,6 +200,60 @@ class DirectCode(DirectText):
             """)
         with self._lines.under(f"if left{own}.get({self._part}, 1) > 0:" if own in shape.uses else ""):
             self._places.put(self._lines, self._dues)
+
+    # -- alignment: the state is that of the restriction's copy, which is there as long as something is held -----------
+
+    def _align(self) -> None:
+        """Write what holds the event, or releases a row."""
+        own = self._own
+        others = [slot.index for slot in self._join.slots if slot is not self._slot]
+        self._lines.add(f"""
+            copy = gate.copies.get(())
+            held = {{}} if copy is None else copy.held
+            is_held = {" or ".join(f"slot{index} not in held" for index in others)}
+            if is_held:
+                part{own}.number = -1
+                held = {{**held, slot{own}: (held.get(slot{own}) or Queue()).append(part{own})}}
+        """)
+        with self._lines.under("else:"):
+            for index in others:
+                self._lines.add(f"part{index} = held[slot{index}].head")
+            self._loops.combine()
+            self._lines.add("held = {name: rest for name, queue in held.items() if (rest := queue.rest())}")
+
+    def _keep_aligned(self, gate: Installed) -> None:
+        """Write what is kept of a released row, or of what is held."""
+        self._lines.add("""
+            if copy is None:
+                gate.copies[()] = copy = spare
+            copy.__dict__["held"] = held
+            if not held:
+                del gate.copies[()]  # as a fresh one
+        """)
+        with self._lines.under("if is_held:"):
+            self._lines.add(self._count(Fate.DELIVERED))
+            self._lines.add(self._count(None, gate=_place(gate, self._slot)))
+        with self._lines.under("else:"):
+            self._lines.add("stored = world.number")
+            for slot in self._join.slots:
+                entries, is_own = f"entries{slot.index}", slot is self._slot
+                self._lines.add("" if is_own else slot.ledger.text(None, "-1", gate=_place(gate, slot)))
+                self._lines.add(f"""
+                    part{slot.index}.number = stored = stored + 1
+                    if {entries}:
+                        {slot.ledger.text(Fate.REPLACED if is_own else Fate.DISPLACED)}
+                        {entries}.clear()
+                """)
+                self._lines.add(f"else:\n    {self._count(Fate.DELIVERED)}" if is_own else "")
+                self._lines.add(f"{entries}[stored] = part{slot.index}")
+            self._lines.add("""
+                world.number = stored
+                world.candidates += tuples
+            """)
+
+
+def _place(gate: Installed, slot: Slot) -> int:
+    return gates_of(gate.join.installed, slot).index(gate)
 
 
 class FollowingCode(DirectCode):

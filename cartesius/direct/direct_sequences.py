@@ -23,10 +23,13 @@ from cartesius.expressions.expressions import slots_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from collections.abc import Set as AbstractSet
 
     from cartesius.data.code_lines import Lines
     from cartesius.data.generated import Constants
     from cartesius.direct.direct_shapes import Shape
+
+    Near = Sequence[tuple[AbstractSet[int], str]]
 
 FEW: Final = 8
 """Among so many it is not worth while to ask whether times ascend."""
@@ -73,15 +76,16 @@ class DirectOrder:
 class DirectSequence:
     """Writes the search for parts that are next to each other, among what has been ``found`` of each slot."""
 
-    def __init__(self, shape: Shape, lines: Lines) -> None:
+    def __init__(self, shape: Shape, lines: Lines, constants: Constants) -> None:
         self._shape = shape
         self._lines = lines
+        self._constants = constants
         self._own = shape.slot.index
         self._slots = range(len(shape.join.slots))
         self._order = DirectOrder(self._own)
         self._is_strict = shape.sequence is not None and shape.sequence.node.contiguity == "strict"  # type: ignore[attr-defined]  # it is a sequence's
 
-    def write(self, near: Sequence[tuple[set[int], str]]) -> None:
+    def write(self, near: Near) -> None:
         """Write what lists the rows whose parts are near: each bound is on some slots."""
         self._look_up_own()
         self._lines.add("rows = []")
@@ -116,7 +120,7 @@ class DirectSequence:
         """Whether ``where`` says which part is next."""
         return not self._is_strict and self._shape.join.pattern.where is not None
 
-    def write_chains(self, near: Sequence[tuple[set[int], str]], limits: Sequence[str], constants: Constants) -> None:
+    def write_chains(self, near: Near, limits: Sequence[str]) -> None:
         """Write what follows each first part that the ``limits`` do not leave out, to a row that has the new event."""
         first, *others = self._slots
         self._look_up_own()
@@ -133,7 +137,7 @@ class DirectSequence:
                 for skip in limits:
                     self._lines.add(skip)
             for slot in others:
-                self._next(slot, constants)
+                self._next(slot)
                 is_found = "is_next" if slot == self._own else f"part{slot} is not None"
                 nested.enter_context(self._lines.under(f"if {is_found}:"))
             bounds = " and ".join(text for _, text in near)
@@ -147,13 +151,13 @@ class DirectSequence:
             tuples = len(rows)
         """)
 
-    def _next(self, slot: int, constants: Constants) -> None:
+    def _next(self, slot: int) -> None:
         """Write what finds the first part after that of the slot before that fits; of its own, whether it is that."""
         part, before, is_own = f"part{slot}", f"part{slot - 1}", slot == self._own
         end = "end" if slot - 1 == self._own else f"{before}.end"
         is_first = f"{part} is None or {self._order.is_earlier('other', part)}"
         if is_own:
-            self._lines.add(f"is_next = {self._order.precedes(before, part)}{self._fits(slot, part, constants)}")
+            self._lines.add(f"is_next = {self._order.precedes(before, part)}{self._fits(slot, part)}")
             is_first = f"not is_next or {self._order.is_earlier('other', part)}"
         else:
             self._lines.add(f"{part} = None")
@@ -162,16 +166,18 @@ class DirectSequence:
                 {"" if is_own else f"visited{slot} += 1"}
                 if other.start + rise{slot} < {end}:
                     break
-                if {self._order.precedes(before, "other")} and ({is_first}){self._fits(slot, "other", constants)}:
+                if {self._order.precedes(before, "other")} and ({is_first}){self._fits(slot, "other")}:
                     {"is_next = False" if is_own else f"{part} = other"}
         """)
 
-    def _fits(self, slot: int, part: str, constants: Constants) -> str:
+    def _fits(self, slot: int, part: str) -> str:
         """Return the text that asks all conditions on a slot, and on those before it, of a part of that slot."""
         pattern, indexes = self._shape.join.pattern, {one.name: one.index for one in self._shape.join.slots}
+        if not self.has_conditions:
+            return ""
         asked = [one for one in pattern.conditions() if max(indexes[name] for name in slots_of(one)) == slot]
         called = {index: part if index == slot else "None" for index in self._slots if index >= slot}
-        return f" and {Texts(indexes, constants, called).of_all(asked)}" if asked else ""
+        return f" and {Texts(indexes, self._constants, called).of_all(asked)}" if asked else ""
 
     @property
     def head(self) -> str:
@@ -200,18 +206,9 @@ class DirectSequence:
 
     def _successor(self, slot: int) -> None:
         """Write what finds the part that is next to that of the slot before, or None."""
+        self._next(slot)
         part, before = f"part{slot}", f"part{slot - 1}"
         end = "end" if slot - 1 == self._own else f"{before}.end"
-        self._lines.add(f"""
-            {part} = None
-            for other in reversed(found{slot}):
-                visited{slot} += 1
-                if other.start + rise{slot} < {end}:
-                    break
-                if {self._order.precedes(before, "other")}:
-                    if {part} is None or {self._order.is_earlier("other", part)}:
-                        {part} = other
-        """)
         for between in self._slots if self._is_strict else ():
             if between != slot:
                 self._lines.add(f"""

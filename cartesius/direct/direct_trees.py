@@ -118,12 +118,6 @@ class TreeChange(JoinChange):
             self._scope |= {f"probe{slot.index}_{p}": probe for p, probe in enumerate(slot.memory.probes)}
         self._scope |= {"listed": listed, "number_of": attrgetter("number")}
 
-    def _find_rows(self) -> None:
-        if self._own == self._shape.root:
-            self._find_one()
-        else:
-            self._find_all()
-
     # -- the change ----------------------------------------------------------------------------------------------------
 
     def _find_places(self, row: str, places: str) -> None:
@@ -190,29 +184,41 @@ class TreeChange(JoinChange):
     def _body(self, names: dict[int, str]) -> str:
         return f"yields([{', '.join([names[slot.index] for slot in self._join.slots])}])[0]"
 
-    # -- the row of the key --------------------------------------------------------------------------------------------
+    # -- the rows of the root ------------------------------------------------------------------------------------------
 
-    def _find_one(self) -> None:
-        """Write what finds the one row of the join that has the key of the change, as it was and as it is."""
-        self._lines.add("old = now = nothing")
-        slots = [branch.slot for branch in self._shape.branches]
-        names: dict[int, str] = {}
-        for row, value, suffix in (("before", "old", "_was"), (self._part, "now", "")):
-            with self._lines.under(f"if {row} is not None:"):
-                names = {self._shape.root: row}
-                self._find(self._shape.branches, names, suffix, {row})
-                exists = self._exists(names, slots)
+    def _find_rows(self) -> None:
+        shape, own, part = self._shape, self._own, self._part
+        is_root = own == shape.root
+        if not is_root:
+            self._find_roots()
+        below = list(shape.below(own))
+        inside = [own, *[one.slot for one in below]]
+        behind = {row: {own: row} for row in ("before", part)}
+        for (row, names), suffix in zip(behind.items(), ("_was", ""), strict=True):
+            for one in below if own in shape.missing else ():
+                self._lines.add(f"row{one.slot}{suffix} = None")
+            with self._lines.under(f"if {row} is not None:" if below else ""):
+                self._find(below, names, suffix, {row})
+        with self._lines.under("" if is_root else "for root in found:"):
+            common = {} if is_root else {shape.root: "root"}
+            others = [branch for branch in shape.branches if branch.slot not in inside]
+            self._lines.add("" if is_root else f"visited{shape.root} += 1")
+            self._find(others, common, "_now", set())
+            exists = self._exists(common, [branch.slot for branch in others])
+            self._lines.add(f"if not ({exists}):\n    continue" if exists else "")
+            for row, value in (("before", "old"), (part, "now")):
+                names = common | behind[row]
+                exists = self._exists(names, inside)
                 with self._lines.under(f"if {exists}:" if exists else ""):
                     self._lines.add(f"{value} = {self._body(names)}")
                     self._lines.add("tuples += 1" if value == "now" else "")
-        with self._lines.under("if old is not nothing or now is not nothing:"):
-            self._lines.add(f"shown = before if old is not nothing else {self._part}")  # its key was mentioned first
-            self._tell("shown.row_key", [names[slot] for slot in slots])
+                self._lines.add(f"else:\n    {value} = nothing" if exists else "")
+            with self._lines.under("if old is not nothing or now is not nothing:"):
+                self._lines.add(f"root = before if old is not nothing else {part}" if is_root else "")  # named first
+                self._tell("root.row_key", [name for slot, name in names.items() if slot != own])
 
-    # -- the rows that name it -----------------------------------------------------------------------------------------
-
-    def _find_all(self) -> None:
-        """Write what goes through the rows of the root that name the row that changes, the newest first."""
+    def _find_roots(self) -> None:
+        """Write what finds the rows of the root that name the row that changes, the newest first."""
         shape, own = self._shape, self._own
         branch, *above = shape.above(own)
         by = _value("row", branch.position)
@@ -236,40 +242,6 @@ class TreeChange(JoinChange):
                     self._lines.add(f"nearer += {self._all(further.source, further.source_position, by)}")
             self._lines.add("found = nearer")
         self._lines.add("found.sort(key=number_of, reverse=True)" if above else "found.reverse()")
-        below = list(shape.below(own))
-        behind: dict[str, dict[int, str]] = {}
-        for row, suffix in (("before", "_was"), (self._part, "")):
-            behind[row] = {own: row}
-            names = behind[row]
-            for one in below:
-                self._lines.add(f"row{one.slot}{suffix} = None")
-            with self._lines.under(f"if {row} is not None:" if below else ""):
-                self._find(below, names, suffix, {row})
-        self._each(behind, below)
-
-    def _each(self, behind: dict[str, dict[int, str]], below: list[Branch]) -> None:
-        """Write what happens to each row of the root that is concerned."""
-        shape, own = self._shape, self._own
-        inside = {own, *[one.slot for one in below]}
-        others = [branch for branch in shape.branches if branch.slot not in inside]
-        with self._lines.under("for root in found:"):
-            self._lines.add(f"visited{shape.root} += 1")
-            common = {shape.root: "root"}
-            self._find(others, common, "_now", set())
-            exists = self._exists(common, [branch.slot for branch in others])
-            if exists:
-                self._lines.add(f"if not ({exists}):\n    continue")
-            for row, value in (("before", "old"), (self._part, "now")):
-                names = common | behind[row]
-                exists = self._exists(names, [own, *[one.slot for one in below]])
-                with self._lines.under(f"if {exists}:" if exists else ""):
-                    self._lines.add(f"{value} = {self._body(names)}")
-                    self._lines.add("tuples += 1" if value == "now" else "")
-                if exists:
-                    self._lines.add(f"else:\n    {value} = nothing")
-            names = common | behind[self._part]
-            with self._lines.under("if old is not nothing or now is not nothing:"):
-                self._tell("root.row_key", [name for slot, name in names.items() if slot != own])
 
     def _all(self, slot: int, position: int, by: str) -> str:
         return f"listed({self._get(slot, position, by)})"

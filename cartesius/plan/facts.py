@@ -13,12 +13,15 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+import attrs
+
 from cartesius.expressions.value_functions import of_value
 from cartesius.plan.nodes import (
     Age,
     Aggregate,
     AllowLate,
     Announce,
+    Apart,
     Assigned,
     AsTable,
     Choose,
@@ -56,6 +59,7 @@ from cartesius.plan.nodes import (
     Uses,
     Versions,
     Visit,
+    Within,
 )
 from cartesius.plan.reliance import Give, Reliance
 
@@ -262,6 +266,41 @@ def _variables(node: Node) -> tuple[int | None, int] | None:
         case InSequence() if node.after_match is not None:
             return None
     return 0, 0
+
+
+@attrs.frozen
+class Bound:
+    """The end of the part of slot ``of`` is at most ``most`` after the end, or start, of that of slot ``since``."""
+
+    of: int
+    since: int
+    most: Any
+    from_start: bool = False
+
+    @property
+    def side(self) -> str:
+        """Which time of the part of ``since`` it counts from."""
+        return "start" if self.from_start else "end"
+
+    @property
+    def slots(self) -> frozenset[int]:
+        """The slots that it is about."""
+        return frozenset((self.of, self.since))
+
+
+def bounds_on_times(of: Planned, count: int) -> list[Bound]:
+    """Return what it says, of a correlation of so many slots, of the times of parts that meet; slots are numbers."""
+    found: list[Bound] = []
+    for one in of.nodes:
+        match one:
+            case Within(slots, duration):
+                named = [slot.index for slot in slots]
+                found += [Bound(late, since, duration, from_start=True) for late in named for since in named]
+            case Lasting(slot, duration):
+                found += [Bound(late, slot.index, duration) for late in range(count)]
+            case Apart(left, right, lower, upper):
+                found += [Bound(right.index, left.index, upper), Bound(left.index, right.index, -lower)]
+    return found
 
 
 # -- what is held back -------------------------------------------------------------------------------------------------

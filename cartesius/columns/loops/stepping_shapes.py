@@ -15,7 +15,6 @@ from cartesius.columns.bodies.scalars import Scalars
 from cartesius.columns.loops.indexing import bundles_of
 from cartesius.columns.loops.stepping_plans import Plan, Rule
 from cartesius.columns.streams.band_pairs import FAR
-from cartesius.columns.streams.bands import bounds_of
 from cartesius.columns.streams.expiring import Expiring
 from cartesius.columns.streams.gate_columns import Gate
 from cartesius.columns.streams.shapes import not_plain
@@ -46,9 +45,9 @@ if TYPE_CHECKING:
     from cartesius.columns.bodies.computed import Column
     from cartesius.columns.loops.indexing import Bundle
     from cartesius.columns.stages.spans import Spans
-    from cartesius.columns.streams.band_pairs import Bound
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
+    from cartesius.plan.facts import Bound
 
 _KNOWN: Final = OF_PRODUCTS | BANDS | OF_JOINS
 _DIVIDED: Final = (Newest, Oldest, Lockstep)
@@ -207,7 +206,7 @@ def _read(join: Join, spans: Spans | None) -> Shape | str:
     if any(one.floor_slots for one in bands):
         return "what leaves waits for what gates hold"
     expiring = Expiring(join, bands, spans, frees_in_turn=spans is not None and bool(common_to_windows(join)))
-    bounds = [bound for one in expiring.all for bound in bounds_of(one, len(join.slots))]
+    bounds = [bound for one in expiring.all for bound in facts.bounds_on_times(one, len(join.slots))]
     if any(abs(bound.most) > FAR for bound in bounds):
         return "its durations are too long"
     may_miss = tuple([slot.index in missing for slot in join.slots])
@@ -260,7 +259,7 @@ def _nearness(bounds: Sequence[Bound]) -> tuple[str, dict[str, int]]:
     texts, constants = [], {}
     for number, bound in enumerate(bounds):
         constants[f"w{number}"] = int(bound.most)
-        since = f"{'s' if bound.from_start else 'e'}{bound.since}[{{{bound.since}}}]"
+        since = f"{bound.side[0]}{bound.since}[{{{bound.since}}}]"
         texts.append(f"e{bound.of}[{{{bound.of}}}] - {since} <= w{number}")
     return " and ".join(dict.fromkeys(texts)), constants
 

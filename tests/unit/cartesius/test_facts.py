@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -21,6 +22,7 @@ from cartesius.plan import (
     InSequence,
     InTime,
     KeyBy,
+    Lasting,
     Let,
     Lockstep,
     Never,
@@ -30,6 +32,7 @@ from cartesius.plan import (
     Opaque,
     TakeBack,
     Uses,
+    Within,
     facts,
 )
 from restrictions import most_recently
@@ -109,6 +112,18 @@ def test_what_several_nodes_say_is_never_better_than_what_each_says(one):
 def test_clauses_of_which_nothing_is_said_bound_no_memory(node):
     assert facts.bound(Saying((node, Opaque()))) is None
     assert facts.entries_kept(Saying((node, Opaque()))) is None
+
+
+def test_bands_bound_the_times_of_parts_by_their_slots():
+    x, y, z = (SimpleNamespace(index=index) for index in range(3))
+    within = facts.bounds_on_times(Saying((Within((x, z), 5),)), 3)
+    assert [(one.of, one.since, one.most, one.side) for one in within] == [
+        (of, since, 5, "start") for of in (0, 2) for since in (0, 2)
+    ]
+    others = facts.bounds_on_times(Saying((Newest((x,), 1), Lasting(y, 4), Apart(x, y, -1, 2))), 2)
+    assert [(one.of, one.since, one.most, one.side) for one in others] == [
+        (0, 1, 4, "end"), (1, 1, 4, "end"), (1, 0, 2, "end"), (0, 1, 1, "end"),
+    ]  # fmt: skip
 
 
 BASES = {"of_streams", "template", "template_of_key", "windowing"}
