@@ -44,8 +44,8 @@ def absence_of(program: Program, join: Join, index: int) -> Make | str:
     if not isinstance(batch.output, Events) or batch.windows is not None or any(slot.is_table for slot in join.slots):
         return "its results are not single events"
     (never,) = nevers
-    if any(len(by) != 2 for by in join.bindings.spaces) or any(slot.shared is not None for slot in join.slots):
-        return f"keys are not those of both slots of {never.restriction!r}, or a memory is shared"
+    if any(len(by) != 2 for by in join.bindings.spaces):
+        return f"keys are not those of both slots of {never.restriction!r}"
     if sets_aside(join):
         return "events without a key are looked for, and set aside"
     return standing(program, join, has_absent=True) or partial(DirectAbsenceCode, join, slot, never)

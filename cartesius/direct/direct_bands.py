@@ -14,6 +14,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import listed, table_name
 from cartesius.direct.direct_sequences import FEW, DirectOrder, DirectSequence
 from cartesius.direct.leaving import Ascent, Leaving
@@ -26,22 +27,19 @@ if TYPE_CHECKING:
     from cartesius.data.code_lines import Lines
     from cartesius.data.entries import Entry
     from cartesius.data.generated import Constants
-    from cartesius.direct.direct_loops import DirectLoops
     from cartesius.direct.direct_shapes import Shape
     from cartesius.direct.leaving import Found
+    from cartesius.expressions.expression_texts import Texts
     from cartesius.language.families import Slot
     from cartesius.plan.facts import Bound
     from cartesius.rows.enumeration import Step
 
 
-class DirectBands:
-    """Writes what the bands of one correlation do to the events of one slot."""
+class DirectBands(DirectLoops):
+    """Writes the loops of one slot where bands, and sequences, limit them, and when its events leave."""
 
-    def __init__(self, shape: Shape, lines: Lines, constants: Constants, loops: DirectLoops) -> None:
-        self._shape = shape
-        self._lines = lines
-        self._constants = constants
-        self._loops = loops
+    def __init__(self, shape: Shape, lines: Lines, constants: Constants, texts: Texts) -> None:
+        super().__init__(shape, lines, constants, texts)
         self._own = shape.slot.index
         self._order = DirectOrder(self._own)
         self._said = {one: facts.bounds_on_times(one, len(shape.join.slots)) for one in shape.bands}
@@ -84,10 +82,8 @@ class DirectBands:
 
     # -- what is near --------------------------------------------------------------------------------------------------
 
-    def write(self) -> None:
-        """Write the nested loops over the other slots, and what is done with a combination."""
-        for step in self._shape.steps:
-            self._lines.add(f"visited{step.slot} = 0")
+    def search(self) -> None:
+        """Write what finds all combinations, and what is done with each."""
         if self._shape.sequence is not None:
             self._follow()
         elif self._is_searched:
@@ -96,12 +92,7 @@ class DirectBands:
             near = [self._near(bound) for bound in self._bounds]
             slots = [slot.index for slot in self._shape.join.slots]
             near += [text for place, slot in enumerate(slots) for text in self._in_order(slot, slots[:place])]
-            self._loops.write(" and ".join(near))
-
-    def count(self) -> None:
-        """Write what counts the entries looked at, now that nothing can fail: else the push as written counts them."""
-        for step in self._shape.steps:
-            self._lines.add(f"memory{step.slot}.visited += visited{step.slot}")
+            self.write(" and ".join(near))
 
     @property
     def _is_searched(self) -> bool:
@@ -109,9 +100,7 @@ class DirectBands:
         return (
             bool(self._shape.bands or self._shape.orders)
             and not self._shape.uses
-            and all(
-                self._loops.is_own(bound, position) for step in self._shape.steps for bound, position, _ in step.sources
-            )
+            and all(self.is_own(bound, position) for step in self._shape.steps for bound, position, _ in step.sources)
         )
 
     def _search(self) -> None:
@@ -131,7 +120,7 @@ class DirectBands:
                 self._visit(step.slot, limits[step.slot], bound, loops)
                 bound.add(step.slot)
             self._lines.add("tuples += 1" if self._shape.orders else "")
-            self._loops.give()
+            self.give()
 
     def _follow(self) -> None:
         """Write the search for what is next to each other, and what is done with it."""
@@ -144,14 +133,14 @@ class DirectBands:
         else:
             sequence.write(near)
         with self._lines.under(sequence.head):
-            self._loops.give()
+            self.give()
 
     def _in_order(self, slot: int, known: Collection[int]) -> list[str]:
         return [text for order in self._shape.orders for text in self._order.in_order(order, slot, known)]
 
     def _look_up(self, step: Step) -> None:
         slot = step.slot
-        keys = self._loops.look_up_keys(step)
+        keys = self.look_up_keys(step)
         if keys is None:
             self._lines.add(f"found{slot} = entries{slot}.values()")
             return

@@ -52,7 +52,6 @@ class DirectChange(DirectText):
 
     def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None) -> None:
         super().__init__(join, slot, steps, lateness)
-        self._others = [one.index for one in join.slots if one is not slot]
         self._scope |= {"checked": partial(checked_value, slot.reactive), "is_exact": is_exact}
 
     def _prepare(self) -> None:
@@ -189,8 +188,7 @@ class JoinChange(DirectChange):
     def _prepare(self) -> None:
         super()._prepare()
         self._lines.add(f"{self._part} = coming = going = None")
-        for index in self._others:
-            self._lines.add(f"visited{index} = 0")
+        self._begin()
 
     def _find_out(self) -> None:
         part = self._part
@@ -210,8 +208,7 @@ class JoinChange(DirectChange):
             self._find_rows()
 
     def _change(self) -> None:
-        for index in self._others:
-            self._lines.add(f"memory{index}.visited += visited{index}")
+        self._count_visits()
         self._lines.add(f"""
             world.number = number
             world.candidates += tuples

@@ -276,9 +276,9 @@ class DirectClauseCode(DirectText):
 
     def _end(self, shape: Shape) -> None:
         """Write the end of a batch."""
-        own, others = self._own, [slot.index for slot in self._join.slots if slot is not self._slot]
+        own = self._own
         empty = [f"taken{own}", "batch.is_reconsidered", "batch.output.events"]
-        empty += [f"{name}{other}" for other in others for name in ("fresh", "gone", "taken")]
+        empty += [f"{name}{other}" for other in self._others for name in ("fresh", "gone", "taken")]
         with self._lines.under(f"if is_simple and len(fresh{own}) == 1 and not ({' or '.join(empty)}):"):
             self._combine(shape)
         with self._lines.under(f"elif fresh{own} or gone{own} or leaving or {' or '.join(empty)}:"):
@@ -295,16 +295,14 @@ class DirectClauseCode(DirectText):
         self._lines.add(f"if part{own}.more is not None:\n    unlimited(part{own})")
         self._places.link(self._lines, shape.probed, self._constants)
         self._lines.add("tuples = 0")
-        for step in shape.steps:
-            self._lines.add(f"visited{step.slot} = 0")
+        self._begin()
         near = [f"(part{step.slot}.more is None or unlimited(part{step.slot}))" for step in shape.steps]
         if self._join.batch.body.is_filtered:
             row = ", ".join(f"part{slot.index}" for slot in self._join.slots)
             near.append(f"admits([{row}])")
         DirectLoops(shape, self._lines, self._constants, self._texts).write(" and ".join(near))
         self._lines.add("world.candidates += tuples")
-        for step in shape.steps:
-            self._lines.add(f"memory{step.slot}.visited += visited{step.slot}")
+        self._count_visits()
         self._lines.add(f"""
             part{own}.state = LIVE
             fresh{own}.clear()

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cartesius.correlations.placements import gates_of
 from cartesius.direct.direct_bands import DirectBands, dues_of
-from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import DirectPlaces, of_keys
 from cartesius.direct.direct_shapes import shape_of
 from cartesius.direct.direct_texts import WRAP, DirectText
@@ -51,15 +50,14 @@ class DirectCode(DirectText):
         self._shape = shape
         self._follower = None if shape.then is None else FollowingCode(shape.then, steps, None)
         join = shape.join
-        self._loops = DirectLoops(shape, self._lines, self._constants, self._texts)
-        self._bands = DirectBands(shape, self._lines, self._constants, self._loops)
+        self._loops = DirectBands(shape, self._lines, self._constants, self._texts)
         spaces = len(join.bindings.spaces)
         places = {slot.index: DirectPlaces(slot, spaces, dues_of(shape, slot)) for slot in join.slots}
         self._places = places[self._own]
         self._dues: dict[int, str] = {}
         if shape.bands or shape.orders or shape.sequence is not None:
             takes = {index: one.taking() for index, one in places.items()} if self._meets else {}
-            self._scope |= {**self._bands.bound, "leaving": self._bands.leaving(takes)}
+            self._scope |= {**self._loops.bound, "leaving": self._loops.leaving(takes)}
         if shape.gate is not None:
             self._scope |= {"gate": shape.gate, "spare": shape.gate.spare()}
         if self._follower is not None:
@@ -95,11 +93,12 @@ class DirectCode(DirectText):
             self._align()
         else:
             self._places.link(self._lines, shape.probed, self._constants)
-            self._dues = self._bands.due()
+            self._dues = self._loops.due()
             self._find_predecessor()
             for index in shape.uses:
                 self._lines.add(f"left{index} = {{}}")
-            self._bands.write()
+            self._begin()
+            self._loops.search()
             for index in set(shape.uses) - {own}:
                 left = f"[(part, memory{index}.places_of(part)) for part, n in left{index}.items() if n < 1]"
                 self._lines.add(f"spent{index} = {left}")
@@ -153,7 +152,7 @@ class DirectCode(DirectText):
             world.number = {self._part}.number = stored = world.number + 1
             world.candidates += tuples
         """)
-        self._bands.count()
+        self._count_visits()
         if own in uses:
             self._lines.add(f"if left{own}.get({self._part}, 1) < 1:\n    {self._count(Fate.USED_UP)}")
         if self._shape.stores:
@@ -161,7 +160,7 @@ class DirectCode(DirectText):
         else:
             expired = self._count(Fate.EXPIRED)
             self._lines.add(f"else:\n    {expired}" if own in uses else expired)
-        for one, due in self._bands.asking():
+        for one, due in self._loops.asking():
             self._ask(one, due)
         for index in uses:
             self._lines.add(f"""
@@ -206,17 +205,16 @@ class DirectCode(DirectText):
     def _align(self) -> None:
         """Write what holds the event, or releases a row."""
         own = self._own
-        others = [slot.index for slot in self._join.slots if slot is not self._slot]
         self._lines.add(f"""
             copy = gate.copies.get(())
             held = {{}} if copy is None else copy.held
-            is_held = {" or ".join(f"slot{index} not in held" for index in others)}
+            is_held = {" or ".join(f"slot{index} not in held" for index in self._others)}
             if is_held:
                 part{own}.number = -1
                 held = {{**held, slot{own}: (held.get(slot{own}) or Queue()).append(part{own})}}
         """)
         with self._lines.under("else:"):
-            for index in others:
+            for index in self._others:
                 self._lines.add(f"part{index} = held[slot{index}].head")
             self._loops.combine()
             self._lines.add("held = {name: rest for name, queue in held.items() if (rest := queue.rest())}")

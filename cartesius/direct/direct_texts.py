@@ -122,6 +122,7 @@ class DirectText(ABC):
         self._join = join
         self._slot = slot
         self._own = slot.index
+        self._others = [one.index for one in join.slots if one is not slot]
         self._part = f"part{slot.index}"
         self._lateness = lateness
         self._meets = meets and lateness is not None
@@ -270,7 +271,17 @@ class DirectText(ABC):
             {part}.more = {more}
         """)
 
-    # -- what comes out, and what is due later -------------------------------------------------------------------------
+    def _begin(self) -> None:
+        """Write that nothing has been looked at yet."""
+        for other in self._others:
+            self._lines.add(f"visited{other} = 0")
+
+    def _count_visits(self) -> None:
+        """Write what counts the entries looked at, now that nothing can fail: else the push as written counts them."""
+        for other in self._others:
+            self._lines.add(f"memory{other}.visited += visited{other}")
+
+    # -- what is due later -------------------------------------------------------------------------
 
     def _ask(self, one: Installed, due: str) -> None:
         """Write what asks for the time, by its name, when something is due of the copy for the keys of the event."""
