@@ -30,7 +30,7 @@ from cartesius.data.journals import Journal
 from cartesius.errors import CartesiusError, EngineBroken
 from cartesius.programs import steps as steps_module
 from cartesius.programs.doors import check_usable
-from restrictions import affinely, in_event_time, key_by, most_recently, tumbling, within
+from restrictions import affinely, in_event_time, key_by, most_recently, only, tumbling, within
 from restrictions.streams import interval_join, map_
 from restrictions.tables import aggregate, count, inner_join, map_table
 from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_windows  # noqa: F401 - they enter exports
@@ -175,6 +175,22 @@ def test_a_push_that_calls_clauses_is_done_or_undone(name, pytestconfig, monkeyp
             outcomes[check(scene, draw.choice(KINDS), at, draw.choice([None, draw.randint(1, 60)]))] += 1
     print(outcomes)
     assert outcomes["broken"] < outcomes.total() / 2, outcomes
+
+
+def test_what_is_due_before_an_event_that_is_dropped_is_met_or_not():
+    """At each line of the function: the entries that leave before a filter drops the event do not come back alone."""
+    left, right = Reactive("left"), Reactive("right")
+    stack = key_by(x="k", y="k") | within(5, "x", "y") | only("x", lambda value: value["n"] < 100)
+    output = correlate(x=left, y=right, yields=lambda x, y: (x.n, y.n), restrict=stack)
+    program = Program((str(output.pattern),), (left, right), (output,), frozenset(), {"lateness": 0}, 1, False)
+    before = tuple(Row((left, right)[n % 2], {"k": 1, "n": n}, (n, n)) for n in range(6))
+    dropped = Row(left, {"k": 1, "n": 200}, (30, 30))
+    after = tuple(Row(one, {"k": 1, "n": n}, (n, n)) for n, one in enumerate((left, right, left), 31))
+    scene = Scene(program, "in_place", before, "push", partial(pushed, dropped), after)
+    lines = [at for at, (place, _) in enumerate(lines_of(scene)) if place.startswith("<generated push")]
+    assert len(lines) > 30
+    outcomes = Counter(check(scene, kind, at) for at in lines for kind in KINDS[:2])
+    assert outcomes["undone"], outcomes
 
 
 def sampled(every: Iterable[Scene], most: int, draw: random.Random) -> list[Scene]:
