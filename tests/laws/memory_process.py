@@ -1,13 +1,15 @@
-"""How much a process grows while a program runs in it: `python -m tests.laws.memory_process EVENTS [all]`.
+"""How much a process grows as a program runs in it: `python -m tests.laws.memory_process EVENTS [all | drawn SEED …]`.
 
 Each program has a process of its own, forked once everything is imported. Keys are ever new, and long, so that what is
-kept of them is seen beside what an allocator gives back; and the clock moves.
+kept of them is seen beside what an allocator gives back; and the clock moves. Or programs are drawn, one a seed: of the
+restriction that the seed is called, or of two or three; of these the keys are short.
 """
 
 from __future__ import annotations
 
 import gc
 import os
+import random
 import resource
 import sys
 from pathlib import Path
@@ -16,9 +18,14 @@ from typing import TYPE_CHECKING, Any
 import restrictions as r
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from restrictions import streams, tables
+from tests.laws import catalogue_lines
+from tests.laws.catalogue import EXPORTS
+from tests.laws.memory_soak import PERIOD, Soak, drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+assert catalogue_lines.REGISTRIES, "without them nothing is drawn"
 
 A, B = Reactive("a", fields=("k", "n")), Reactive("b", fields=("k", "n"))
 T = Reactive("t", table=True, key="k", fields=("k", "n"))
@@ -109,16 +116,15 @@ class Run:
         self.engine.push_many(columns)
 
 
-def growth(make: Callable[[], Reactive], events: int, *, in_batches: bool) -> int:
+def growth(feed: Callable[[int], None], events: int) -> int:
     """By how many bytes a process of its own grows in the last half of so many events."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            run = Run(make(), in_batches=in_batches)
-            run.feed(FIRST + events // 2)
+            feed(FIRST + events // 2)
             before = _resident()
-            run.feed(events - events // 2)
+            feed(events - events // 2)
             os.write(writing, str(_resident() - before).encode())
         finally:
             os._exit(0)
@@ -138,9 +144,25 @@ def main(events: int, *, is_all: bool) -> None:
     """Run all, by rows and by batches, or else by turns; tell of each by how much it grew."""
     for number, (name, make) in enumerate({**PROGRAMS, **GROWING}.items()):
         for in_batches in (False, True) if is_all else (number % 2 == 1,):
-            grown = growth(make, events, in_batches=in_batches)
+            grown = growth(Run(make(), in_batches=in_batches).feed, events)
             print(f"{name}{', in batches' * in_batches}\t{grown}", flush=True)
 
 
+def run_drawn(events: int, seeds: Sequence[str]) -> None:
+    """Run programs that are drawn, and are said to be bounded; tell of each by how much it grew, and what it is."""
+    names = [name for name, export in EXPORTS.items() if export.is_restriction]
+    for seed in seeds:
+        name, _, number = seed.partition(" ")
+        draw = random.Random(seed)
+        program = drawn(draw.sample(names, draw.choice([2, 2, 3])) if number else [name], seed)
+        soak = program and Soak(program, 2 * PERIOD, is_new=True)
+        if program and soak and soak.is_bounded and soak.is_cheap():
+            grown = growth(soak.feed, events)
+            print(f"{seed}: {' '.join(program.text.split())}\t{grown}", flush=True)
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]), is_all=sys.argv[2:] == ["all"])
+    if sys.argv[2:3] == ["drawn"]:
+        run_drawn(int(sys.argv[1]), sys.argv[3:])
+    else:
+        main(int(sys.argv[1]), is_all=sys.argv[2:] == ["all"])

@@ -94,6 +94,33 @@ def test_a_process_does_not_grow():
         assert (by > MOST) == (name.partition(", in batches")[0] in GROWING), (name, by)
 
 
+def grown_of(seeds):
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.laws.memory_process", "200000" if IS_LONG else "5000", "drawn", *seeds],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name: int(by) for name, by in (line.split("\t") for line in run.stdout.splitlines())}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RESTRICTIONS)
+def test_a_process_of_each_restriction_does_not_grow(name):
+    """Of what is said to be bounded, with ever new keys; of the others nothing can be asserted."""
+    for program, by in grown_of([name]).items():
+        assert by <= MOST, program
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_a_process_of_a_stack_does_not_grow(shard, pytestconfig):
+    seed = pytestconfig.getoption("--hypothesis-seed") or 0
+    for program, by in grown_of([f"stack {seed}/{shard}/{number}" for number in range(STACKS)]).items():
+        assert by <= MOST, program
+
+
 # ----------------------------------------------------------------------------------------------- what the law has found
 
 a, b = Reactive("a"), Reactive("b")
