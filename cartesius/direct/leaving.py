@@ -70,24 +70,18 @@ class Undecided:
 class Met:
     """The deadlines that one push has met, and what has left by them."""
 
-    __slots__ = ("_emptied", "_gone", "_items", "_undecided", "_world")
+    __slots__ = ("_emptied", "_gone", "_undecided", "_world", "items")
 
     def __init__(self, world: World, undecided: Undecided | None) -> None:
         self._world = world
         self._undecided = undecided
-        self._items: list[Deadline[Any]] = []
+        self.items: list[Deadline[Any]] = []
         self._gone: list[tuple[Slot, Entry]] = []
         self._emptied: list[tuple[Installed, tuple[Any, ...]]] = []
 
-    def take_first(self) -> None:
-        """Take the first deadline of all."""
-        heap = self._world.deadlines.heap
-        self._items.append(heap[0])  # `undo` knows it then, wherever somebody interrupts
-        heapq.heappop(heap)
-
     def meet(self, found: Mapping[Installed, Sequence[Found]], out: list[Event]) -> None:
         """Meet what has been taken."""
-        for time, _, _, installed, key in self._items:
+        for time, _, _, installed, key in self.items:
             times = installed.due[key]
             del times[time]
             if not times:
@@ -106,12 +100,12 @@ class Met:
 
     def finish(self) -> None:
         """Count steps and what has left; forget copies that wait for nothing, once the push has asked for its own."""
-        self._world.steps += 2 * len(self._items)
+        self._world.steps += 2 * len(self.items)
         fates = self._world.fates
         for slot, _ in self._gone:
             fates[slot.ledger.base + _EXPIRED] += 1
         if self._undecided is not None:
-            self._undecided.done(self._items, self._gone)
+            self._undecided.done(self.items, self._gone)
         for installed, key in self._emptied:
             if key not in installed.due:
                 del installed.copies[key]
@@ -119,15 +113,15 @@ class Met:
     def undo(self) -> None:
         """Take all back, and close the journal, which was opened when the first was met."""
         heap = self._world.deadlines.heap
-        if self._items and heap and heap[0] is self._items[-1]:  # an error came before it was taken
-            self._items.pop()
+        if self.items and heap and heap[0] is self.items[-1]:  # an error came before it was taken
+            self.items.pop()
         if self._gone and self._gone[-1][1].number in self._gone[-1][0].memory.parts()[0]:  # likewise
             self._gone.pop()
         for slot, entry in self._gone:
             slot.memory.put_back(entry)
         for slot, _ in self._gone:
             slot.memory.restore_order()
-        for item in self._items:
+        for item in self.items:
             time, _, number, installed, key = item
             heapq.heappush(heap, item)
             installed.due.setdefault(key, {})[time] = number
@@ -158,14 +152,15 @@ class Leaving:
         if deadlines.cancelled:
             return None
         met = Met(self._world, self._undecided)
-        heap = deadlines.heap
+        heap, items = deadlines.heap, met.items
         self._world.journal.is_open = True  # what has left is gone, until it is taken back
         try:
             while heap and heap[0][0] < before:
                 if heap[0][3] not in self._found:
                     met.undo()
                     return None
-                met.take_first()
+                items.append(heap[0])  # `undo` knows it then, wherever somebody interrupts
+                heapq.heappop(heap)
             met.meet(self._found, out)
         except Exception:
             met.undo()
