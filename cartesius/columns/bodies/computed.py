@@ -17,10 +17,11 @@ import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cartesius.columns.bodies.vectorising import Code
+from cartesius.columns.bodies.column_texts import Code
 from cartesius.columns.stages.candidates import whole
-from cartesius.columns.vectors.arithmetic import truth, value_by_value
+from cartesius.columns.vectors.calling import value_by_value
 from cartesius.columns.vectors.key_codes import any_nan
+from cartesius.columns.vectors.lanes import holds
 from cartesius.columns.vectors.vectors import TUPLE, Leaf, NotColumnar, Struct
 from cartesius.data.records import Record
 from cartesius.expressions.expressions import Field, KeyOf, Part, children
@@ -52,8 +53,7 @@ def of_expression(expression: Expression, slot: Slot, key: Column | None = None)
     def column(rows: Rows) -> Vector:
         if not len(rows):  # of which no fields are known
             return Leaf(pa.nulls(0))
-        found: Vector = code.function(len(rows), whole(rows, key(rows) if needs_key and key is not None else None))
-        return found
+        return code.values(len(rows), whole(rows, key(rows) if needs_key and key is not None else None))
 
     return column
 
@@ -104,8 +104,8 @@ def of_predicates(predicates: Sequence[Column], rows: Rows) -> NDArray[np.bool_]
     """Return which rows satisfy all predicates; None if there are no predicates."""
     found: NDArray[np.bool_] | None = None
     for predicate in predicates:
-        holds = truth(predicate(rows))
-        found = holds if found is None else found & holds
+        mine = holds(predicate(rows), len(rows))
+        found = mine if found is None else found & mine
     return found
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cartesius.columns.bodies.forms import code_of, vector_of
+from cartesius.columns.bodies.column_texts import code_of
 from cartesius.columns.bodies.linked import Linked
 from cartesius.columns.stages.rows import Rows
+from cartesius.columns.vectors.lanes import vector_of
 from cartesius.columns.vectors.vectors import RECORD, NotColumnar, Struct
 from cartesius.expressions.expressions import slots_of
 
@@ -34,6 +35,6 @@ def column_of(form: Form, fields: Sequence[str], columns: Sequence[Vector]) -> V
     never = np.zeros(n, np.int64)
     rows = Rows(Struct(RECORD, fields, columns, n), never, never, never, never, never)
     try:
-        return vector_of(code_of(form, tuple(slots_of(form.value))).value(n, Linked(rows, None, n)), n)
+        return vector_of(code_of(form, tuple(slots_of(form.value))).value(n, Linked(rows)), n)
     except NotColumnar:
         return None

@@ -9,27 +9,34 @@ Source: SEMANTICS 1.18.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from cartesius.columns.vectors.arithmetic import apply
-from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, concatenated
+from cartesius.columns.vectors.arithmetic import apply, is_truth
+from cartesius.columns.vectors.lanes import (
+    NEVER,
+    chosen,
+    first_known,
+    is_there,
+    lane,
+    opposite,
+    placed,
+    spread,
+    truth,
+    vector_of,
+)
+from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.expressions.nulls import first_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
     from cartesius.columns.stages.candidates import Parts
-    from cartesius.columns.vectors.vectors import Indices, Mask, Vector
-
-_STOPS: Final = {operator.and_: False, operator.or_: True}
+    from cartesius.columns.vectors.lanes import Given, Truth
 
 
-def lazily(function: Any, n: int, parts: Sequence[Parts], *asked: Callable[..., Vector]) -> Vector:
+def lazily(function: Any, n: int, parts: Sequence[Parts], *asked: Callable[..., Given]) -> Given:
     """Return what a function that asks its arguments from left to right gives of ``n`` candidates.
 
     Args:
@@ -46,60 +53,34 @@ def lazily(function: Any, n: int, parts: Sequence[Parts], *asked: Callable[..., 
         try:
             other = ask(n, *parts)
         except NotColumnar:
-            found = _where_open(function, found, parts, ask)
+            found = _where_open(function, found, n, parts, ask)
             continue
         found = _together(function, found, other)
     return found
 
 
-def _where_open(function: Any, found: Vector, parts: Sequence[Parts], ask: Callable[..., Vector]) -> Vector:
+def _where_open(function: Any, found: Given, n: int, parts: Sequence[Parts], ask: Callable[..., Given]) -> Given:
     """Return the same, the next argument asked only of candidates that are not decided."""
-    is_open = ~_decided(function, found)
-    if is_open.all():
-        raise NotColumnar(_REASON)
-    rest = np.flatnonzero(is_open)
+    decided = spread(_decided(function, found).true, n)
+    rest = np.flatnonzero(~decided)
+    if len(rest) == n:
+        reason = "a condition raises where no other one stops it"
+        raise NotColumnar(reason)
     if not len(rest):
         return found
-    other = ask(len(rest), *[part.chosen(is_open) for part in parts])
-    return _merged(found, _together(function, found.take(rest), other), is_open)
+    other = ask(len(rest), *[part.chosen(rest) for part in parts])
+    answer = vector_of(_together(function, vector_of(found, n).take(rest), other), len(rest))
+    return chosen(decided, lane(found), lane(placed(answer, rest, n)))
 
 
-def _decided(function: Any, found: Vector) -> NDArray[np.bool_]:
+def _decided(function: Any, found: Given) -> Truth:
     """Return of which candidates the arguments so far say all."""
     if function is first_there:
-        return _there(found)
-    if not isinstance(found, Leaf) or found.kind or found.type != pa.bool_():
-        return np.zeros(len(found), np.bool_)
-    decided: NDArray[np.bool_] = _there(found) & (found.numbers == _STOPS[function])
-    return decided
+        return is_there(found)
+    if not is_truth(found):
+        return NEVER
+    return opposite(found) if function is operator.and_ else truth(found)
 
 
-def _together(function: Any, found: Vector, other: Vector) -> Vector:
-    if function is not first_there:
-        return apply(function, found, other)
-    there = _there(found)
-    return found if there.all() else _merged(found, other.take(np.flatnonzero(~there)), ~there)
-
-
-def _merged(found: Vector, others: Vector, are_others: NDArray[np.bool_]) -> Vector:
-    """Return ``found``, with ``others`` in the places that are theirs."""
-    kept = np.flatnonzero(~are_others)
-    places = np.empty(len(found), np.int64)
-    places[kept] = np.arange(len(kept))
-    places[are_others] = len(kept) + np.arange(len(others))
-    return concatenated([found.take(kept), others]).take(places)
-
-
-def _there(vector: Vector) -> NDArray[np.bool_]:
-    if isinstance(vector, Leaf) and vector.type == pa.null():
-        return np.zeros(len(vector), np.bool_)
-    return np.ones(len(vector), np.bool_) if vector.valid is None else vector.valid
-
-
-def indices_of(there: Mask) -> Indices:
-    """Return the places of what is there, and `MISSING` elsewhere."""
-    assert there is not None  # Invariant: asked only where something is null
-    return np.where(there, np.arange(len(there)), MISSING)
-
-
-_REASON: Final = "a condition raises where no other one stops it"
+def _together(function: Any, found: Given, other: Given) -> Given:
+    return first_known(found, other) if function is first_there else apply(function, found, other)

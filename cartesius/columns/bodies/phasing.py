@@ -12,14 +12,14 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.bodies.forms import FormCode
-from cartesius.columns.bodies.lane_functions import lifted
-from cartesius.columns.bodies.lanes import Lane, lane, spread, truth
+from cartesius.columns.bodies.column_texts import FormCode
 from cartesius.columns.bodies.linked import Linked
 from cartesius.columns.stages.held import collected, load_held
 from cartesius.columns.stages.rows import FAR, Rows
 from cartesius.columns.stages.stored_rows import load_bare, load_rows
+from cartesius.columns.vectors.arithmetic import lifted
 from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.lanes import Lane, lane, spread, truth
 from cartesius.columns.vectors.vectors import MISSING, RECORD, Leaf, NotColumnar, Struct
 from cartesius.data.records import fields_of
 from cartesius.expressions.expressions import Constant
@@ -94,7 +94,7 @@ class PhaseCode:
         hidden, until = np.zeros(n, np.bool_), np.full(n, NEVER)
         found = self._sides.meaning(n, _at(payload, time, self.phases.now, now))
         for one in found[: len(self.phases.only)]:
-            hidden |= spread(np.asarray(truth(one).negative), n)
+            hidden |= spread(truth(one).negative, n)
         sides = [lane(one) for one in found[len(self.phases.only) :]]
         for place in range(len(self.phases.crossings)):
             crossed = self._crossed(payload, now, place, sides[2 * place], sides[2 * place + 1])
@@ -108,11 +108,11 @@ class PhaseCode:
     ) -> NDArray[np.int64]:
         """Return the first instant after ``now`` at which a comparison changes, or `NEVER`."""
         n = len(now)
-        apart = lane(lifted(operator.sub, True, n, left, right))
+        apart = lane(lifted(operator.sub, True, left, right))
         until = np.full(n, NEVER)
         if apart.values is None:
             return until
-        if apart.whole is not None or not apart.is_number:
+        if apart.whole is not None or apart.kind not in "if":
             reason = "times are no numbers, or ints in some rows and floats in others"
             raise NotColumnar(reason)
         is_there = np.ones(n, np.bool_) if apart.valid is None else spread(apart.valid, n)
@@ -150,7 +150,7 @@ def _at(payload: Vector, time: NDArray[np.int64], name: str, now: NDArray[np.int
     items = (*payload.items, Leaf(pa.array(now)))
     shown = Struct(RECORD, (*payload.names, name), items, payload.length) if name else payload
     rows = Rows(shown, time, time, time, time, time)
-    return Linked(rows, None, len(time))
+    return Linked(rows)
 
 
 def marked(phases: Phases, payload: Struct, phase: Phase) -> Struct:

@@ -15,13 +15,14 @@ import numpy as np
 
 from cartesius.columns.bodies.linked import Linked
 from cartesius.columns.stages.held import Held
+from cartesius.columns.stages.rows import no_rows
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cartesius.columns.bodies.lanes import Lane
+    from cartesius.columns.vectors.lanes import Lane
     from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.expressions.missing_values import Observed
 
@@ -30,13 +31,12 @@ class Predicted(Linked):
     """The predictions that are valid in each of many combinations, out of a pool."""
 
     def __init__(self, pool: list[Any], indices: Indices) -> None:
-        super().__init__(None, indices, len(indices))
+        super().__init__(no_rows(), indices)
         self.pool = pool
-        self.found = indices
 
-    def chosen(self, places: Indices) -> Predicted:
+    def chosen(self, places: Indices | NDArray[np.bool_]) -> Predicted:
         """Return those of some combinations."""
-        return Predicted(self.pool, self.found[places])
+        return Predicted(self.pool, self.indices[places])
 
     def item(self, function: Observed) -> Vector | None:
         """Return the values of a field."""
@@ -47,25 +47,24 @@ class Predicted(Linked):
             reason = f"predictions have no field {field!r}"
             raise NotColumnar(reason)
         values = of_values([one.get(field, None) for one in self.pool])
-        return values.take(self.found, may_miss=True)
+        return values.take(self.indices, may_miss=True)
 
 
 def valid_at(part: Linked, field: str, given: Lane) -> Predicted:
     """Return what is valid at the instants that are ``given``, in the timelines in a field of held rows."""
-    found = np.full(part.n, MISSING, np.int64)
-    if part.rows is None or not len(part.rows) or given.values is None:
+    found = np.full(len(part), MISSING, np.int64)
+    if not len(part.rows) or given.values is None:
         return Predicted([], found)
     payload = part.rows.payload
     if not isinstance(payload, Held) or given.whole is not None or np.asarray(given.values).dtype.kind != "i":
         reason = "what is looked up is no instant, or has no timeline"
         raise NotColumnar(reason)
-    indices = np.arange(part.n) if part.indices is None else part.indices
-    there = indices != MISSING
+    indices, there = part.indices, part.indices != MISSING
     if given.valid is not None:
         there &= given.valid
     places = np.flatnonzero(there)
     places = places[np.argsort(indices[places], kind="stable")]
-    instants, rows = np.broadcast_to(given.values, (part.n,))[places], indices[places]
+    instants, rows = np.broadcast_to(given.values, (len(part),))[places], indices[places]
     pool: list[Any] = []
     if not len(places):
         return Predicted(pool, found)

@@ -9,20 +9,23 @@ Source: DESIGN 4 and 6; SEMANTICS 2.2 and 2.6.
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
-from cartesius.columns.bodies.forms import code_of, differs
+from cartesius.columns.bodies.column_texts import code_of
 from cartesius.columns.bodies.linked import Linked
 from cartesius.columns.bodies.phasing import load_seen
 from cartesius.columns.judgements.ways import codes_of
 from cartesius.columns.lifetimes.link_changes import Changes, Spells, check_apart
-from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing
+from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, no_rows, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.turns import numbered
-from cartesius.columns.vectors.vectors import MISSING
+from cartesius.columns.vectors.arithmetic import apply
+from cartesius.columns.vectors.lanes import Truth, truth, vector_of
+from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar
 from cartesius.data.generated import commented
 from cartesius.expressions.expressions import show
 
@@ -31,9 +34,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columns.bodies.forms import FormCode
+    from cartesius.columns.bodies.column_texts import FormCode
     from cartesius.columns.judgements.ways import Codes, Way
     from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.vectors.lanes import Given
     from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.expressions.missing_values import Form
@@ -119,20 +123,17 @@ class Judging(Stage):
         before = np.where(before == MISSING, MISSING, place[before])
         spells = spells.take(order)
         n = len(order)
-        parts = [
-            Linked(table, None if _is_all(rows, table) else rows, n)
-            for table, rows in zip(tables, spells.rows, strict=True)
-        ]
+        parts = [_linked(table, rows, n) for table, rows in zip(tables, spells.rows, strict=True)]
         is_new = spells.since != BEFORE
         is_first = before == MISSING
         is_changed = is_first.copy()
         compared = np.where(is_first, 0, before)
         for found in self.code.meaning(n, *parts):
-            is_changed |= differs(found, n, compared)
+            is_changed |= _differs(found, n, compared)
         is_changed &= is_new
         given = np.flatnonzero(is_changed)
         chosen = parts if len(given) == n else [part.chosen(given) for part in parts]
-        value = self.code.value(len(given), *chosen)
+        value = vector_of(self.code.value(len(given), *chosen), len(given))
         flow = self.flow(spells.take(given), before[given], spells, value, tables, changes, moment)
         return flow, int(np.count_nonzero(is_new))
 
@@ -214,11 +215,12 @@ def _order(spells: Spells, subject: Rows, changes: Changes) -> Indices:
     return found
 
 
-def _is_all(rows: Indices | None, table: Rows | None) -> bool:
-    """Whether the rows of all combinations are those of a table, in order."""
-    if rows is None or table is None or len(rows) != len(table):
-        return False
-    return bool((rows == np.arange(len(rows))).all())
+def _linked(table: Rows | None, rows: Indices | None, n: int) -> Linked:
+    """Return the rows of a table in ``n`` combinations."""
+    if rows is None or table is None:
+        return Linked(no_rows(), np.full(n, MISSING))
+    is_all = len(rows) == len(table) and bool((rows == np.arange(len(rows))).all())
+    return Linked(table, None if is_all else rows)
 
 
 def _ordered(flow: Flow, order: Indices) -> Flow:
@@ -232,3 +234,19 @@ def _ordered(flow: Flow, order: Indices) -> Flow:
         flow.key.take(order),
         None if flow.deletes is None else flow.deletes[order],
     )
+
+
+def _differs(found: Given, n: int, before: Indices) -> NDArray[np.bool_]:
+    """Return which rows differ in one respect from those ``before`` them, which are there."""
+    if isinstance(found, Truth):
+        if found.true.shape != (n,):
+            return np.zeros(n, np.bool_)
+        different: NDArray[np.bool_] = found.true != found.true[before]
+        return different
+    vector = vector_of(found, n)
+    if not n:
+        return np.zeros(0, np.bool_)
+    if not isinstance(vector, Leaf) or vector.kind or vector.valid is not None:
+        reason = "what makes values differ is no plain column"
+        raise NotColumnar(reason)
+    return truth(apply(operator.ne, vector, vector.take(before))).true

@@ -17,6 +17,7 @@ from cartesius.columns.stages.held import collected
 from cartesius.columns.vectors.arithmetic import apply
 from cartesius.columns.vectors.conversions import repeated
 from cartesius.columns.vectors.key_codes import encoded
+from cartesius.columns.vectors.lanes import vector_of
 from cartesius.columns.vectors.vectors import NotColumnar, Struct
 from cartesius.expressions.expressions import Apply, Constant, Field, KeyOf, Part, equality, show
 
@@ -150,6 +151,6 @@ def value_of(expression: Expression, rows: Rows) -> Vector:
         case Constant(value=value):
             return repeated(value, len(rows))
         case Apply(function=function, arguments=arguments):
-            return apply(function, *[value_of(one, rows) for one in arguments])
+            return vector_of(apply(function, *[value_of(one, rows) for one in arguments]), len(rows))
     reason = f"a link to {show(expression)}"
     raise NotColumnar(reason)

@@ -17,16 +17,16 @@ import attrs
 import numpy as np
 
 from cartesius.columns.lifetimes.overlap import NONE, Versions, gaps, overlapping
-from cartesius.columns.vectors.arithmetic import truth
 from cartesius.columns.vectors.key_codes import NEVER, encoded
+from cartesius.columns.vectors.lanes import holds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from cartesius.columns.bodies.column_texts import Code
     from cartesius.columns.bodies.computed import Column
-    from cartesius.columns.bodies.vectorising import Code
     from cartesius.columns.lifetimes.lifetimes import Lifetimes
     from cartesius.columns.stages.candidates import Parts
     from cartesius.columns.stages.rows import Rows
@@ -169,11 +169,11 @@ class Joining:
             ends = {turn.slot: row}
             assert turn.parent is not None  # Invariant: conditions are on a slot and its parent
             ends[turn.parent] = found.rows[turn.parent][before]
-            holds = np.ones(len(row), np.bool_)
+            hold = np.ones(len(row), np.bool_)
             parts = [self._parts(slot, indices) for slot, indices in sorted(ends.items())]
             for code in turn.conditions:
-                holds &= truth(code.function(len(row), *parts))
-            before, row = before[holds], row[holds]
+                hold &= holds(code.function(len(row), *parts), len(row))
+            before, row = before[hold], row[hold]
         more = found.take(before)
         born, died = np.maximum(more.born, lives.born[row]), np.minimum(more.died, lives.died[row])
         matched = Combinations({**more.rows, turn.slot: row}, born, died)

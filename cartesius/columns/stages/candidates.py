@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from cartesius.columns.vectors.lanes import NEVER, Truth
 from cartesius.columns.vectors.vectors import CHANGE, MISSING, RECORD, Leaf, NotColumnar, Struct, Vector, concatenated
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ class Parts:
     def __len__(self) -> int:
         return len(self.indices)
 
-    def chosen(self, keep: NDArray[np.bool_]) -> Parts:
-        """Return the parts of the candidates where ``keep`` is true."""
-        return Parts(self.rows, self.indices[keep], may_miss=self.missing is not None, key=self._key)
+    def chosen(self, places: Indices | NDArray[np.bool_]) -> Parts:
+        """Return the parts of the candidates at some places, or where a mask is true."""
+        return Parts(self.rows, self.indices[places], may_miss=self.missing is not None, key=self._key)
 
     @property
     def value(self) -> Vector:
@@ -93,9 +94,9 @@ class Parts:
         return Leaf(pa.array(self.start if name == "start" else self.end, mask=self.missing))
 
     @property
-    def is_missing(self) -> Leaf:
+    def is_missing(self) -> Truth:
         """Whether a part is missing."""
-        return Leaf(pa.array(np.zeros(len(self), np.bool_) if self.missing is None else self.missing))
+        return NEVER if self.missing is None else Truth(self.missing)
 
     @property
     def start(self) -> NDArray[np.int64]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from cartesius.columns.bodies.column_texts import Code
 from cartesius.columns.bodies.computed import Keys, of_expression
-from cartesius.columns.bodies.vectorising import Code
 from cartesius.columns.lifetimes.chaining import Edge, in_a_chain, in_a_tree
 from cartesius.columns.lifetimes.lifetimes import Memory, memory_of
 from cartesius.columns.vectors.vectors import NotColumnar

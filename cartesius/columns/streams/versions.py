@@ -24,8 +24,8 @@ from cartesius.columns.stages.candidates import Parts, whole
 from cartesius.columns.stages.rows import Flow, Rows, has_several_steps, no_rows, nothing, one_after_the_other
 from cartesius.columns.stages.stages import Moment, Outcome, Stage, State
 from cartesius.columns.streams.version_plans import OF_VERSIONS, Plan, plan_of
-from cartesius.columns.vectors.arithmetic import truth
 from cartesius.columns.vectors.key_codes import NEVER, encoded
+from cartesius.columns.vectors.lanes import holds
 from cartesius.columns.vectors.vectors import NotColumnar, concatenated
 from cartesius.expressions.expressions import Expression, KeyOf, children
 from cartesius.plan.nodes import Now
@@ -148,9 +148,9 @@ class VersionJoin(Stage):
                 continue
             key = self.own_keys[slot]
             part = whole(rows[slot], None if key is None else key(rows[slot]))
-            holds = truth(code.function(len(part), part))
+            mine = holds(code.function(len(part), part), len(part))
             before = found[slot]
-            found[slot] = holds if before is None else before & holds
+            found[slot] = mine if before is None else before & mine
         return found
 
     def _carried(self, rows: list[Rows], moment: Moment) -> tuple[Emissions | None, int]:

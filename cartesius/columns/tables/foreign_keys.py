@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from cartesius.columns.bodies.vectorising import Code
+from cartesius.columns.bodies.column_texts import Code
 from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.stages.rows import BEFORE, nothing
 from cartesius.columns.stages.stages import Outcome, State
@@ -93,7 +93,7 @@ class ForeignKeys(TableStage):
         """Return what rows name; of a deletion, and what a filter stops, nothing."""
         rows = self._let_in(self.names[link].of, rows)
         there = np.arange(len(rows)) if rows.deletes is None else np.flatnonzero(~rows.deletes)
-        found: Vector = self.probes[link].function(len(there), Parts(rows, there))
+        found: Vector = self.probes[link].values(len(there), Parts(rows, there))
         return found
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
@@ -177,7 +177,7 @@ def _lookup(one: Versions, namer: Versions, probe: Code) -> Lookup:
     rows = namer.target[namer.target != MISSING]
     sides = [[one.key]]
     if len(rows):
-        sides.append([probe.function(len(rows), Parts(namer.rows, rows))])
+        sides.append([probe.values(len(rows), Parts(namer.rows, rows))])
     (keys, *named), count = encoded(sides, skips_null=True)
     if named:
         names[rows] = named[0]

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import numpy as np
 
-from cartesius.columns.bodies.forms import code_of
-from cartesius.columns.bodies.lanes import spread, truth
+from cartesius.columns.bodies.column_texts import code_of
 from cartesius.columns.bodies.linked import Linked
 from cartesius.columns.bodies.phasing import load_seen
 from cartesius.columns.lifetimes.link_changes import Changes
@@ -26,6 +25,7 @@ from cartesius.columns.stages.rows import BEFORE, nothing
 from cartesius.columns.stages.stages import Outcome, State, times_of
 from cartesius.columns.tables.table_stages import TableStage
 from cartesius.columns.vectors.key_codes import encoded
+from cartesius.columns.vectors.lanes import holds
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.expressions.expressions import Apply, Constant, Part, Tuple, evaluator
 from cartesius.expressions.missing_values import Asked, Form, form_of
@@ -132,10 +132,9 @@ class Pairing(TableStage):
             raise NotColumnar(reason) from error
 
     def _finds(self, some: Meetings, them: Sequence[Versions]) -> Any:
-        n = len(some.left)
-        linked = [Linked(one.rows, rows, n) for one, rows in zip(them, (some.left, some.right), strict=True)]
-        (holds,) = self.code.meaning(n, *linked)
-        return np.flatnonzero(spread(truth(holds).true, n))
+        linked = [Linked(one.rows, rows) for one, rows in zip(them, (some.left, some.right), strict=True)]
+        (found,) = self.code.meaning(len(some.left), *linked)
+        return np.flatnonzero(holds(found, len(some.left)))
 
 
 def pairing_stage(join: Join, output: ToGroups) -> Stage | str:

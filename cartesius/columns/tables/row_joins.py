@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from cartesius.columns.bodies.column_texts import Code
 from cartesius.columns.bodies.compositions import applied
-from cartesius.columns.bodies.vectorising import Code
 from cartesius.columns.groups.standing import NOBODY, first_standing, times
 from cartesius.columns.lifetimes.emitting import causes
 from cartesius.columns.lifetimes.overlap import FOREVER, NONE
@@ -169,7 +169,7 @@ class RowJoin(VersionJoin):
         """Return the key of each result, and its code."""
         by = self.plan.by
         assert by is not None  # Invariant: that is how this one was chosen
-        keys = got(value, by) if self.key is None else self.key.function(len(value), *parts)
+        keys = got(value, by) if self.key is None else self.key.values(len(value), *parts)
         if nulls(keys) is not None:
             reason = "the key of a row is null"
             raise NotColumnar(reason)

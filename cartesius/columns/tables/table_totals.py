@@ -21,7 +21,7 @@ from cartesius.columns.groups.sums import Sums, divided, numbers_of, summed
 from cartesius.columns.groups.totalling import Summed
 from cartesius.columns.stages.rows import Flow
 from cartesius.columns.tables.cells import Kept, cells_of, entries_of, kept_up, taken
-from cartesius.columns.vectors.arithmetic import value_by_value
+from cartesius.columns.vectors.calling import value_by_value
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.ordering import last_of_each

@@ -1,184 +1,163 @@
-"""What Python's operators do, on vectors: the same values, the same types, or `NotColumnar`.
+"""What functions of values do, on columns: the same values, the same types, or `NotColumnar`.
 
-Ints that would leave 64 bits, divisions by zero: all that is left to Python, which gives what it gives when the rows
-are pushed one by one. A function that is not known here is called value by value. Where a null makes the result null,
-nothing is computed.
+A function means one thing; what differs is what becomes of a value that cannot be computed. In a traced body (`apply`)
+that is an error, which pushing row by row raises; of what may be missing (`lifted`) it is missing. Ints that would
+leave 64 bits, or meet floats where they are none: all that is left to Python. A function that is not known here is
+called value by value. Where a null makes the result null, nothing is computed.
 
-Source: SEMANTICS 1.4 (equality is Python's in every tier) and 1.18 (null); DESIGN 4.
+Source: SEMANTICS 1.4 (equality is Python's in every tier) and 1.18 (null); DESIGN 4; `missing_values`.
 """
 
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from datetime import date, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cartesius.columns.vectors.calling import called, leniently, raises, value_by_value
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Vector
-from cartesius.expressions.nulls import LOGICAL, PROPAGATING, null_aware
+from cartesius.columns.vectors.lanes import (
+    EXACT,
+    INT64,
+    Lane,
+    Truth,
+    all_valid,
+    both,
+    bound,
+    chosen,
+    either,
+    lane,
+    opposite,
+    plain,
+    wholeness,
+    without_nan,
+)
+from cartesius.columns.vectors.vectors import TUPLE, Leaf, NotColumnar, Struct
+from cartesius.expressions.missing_values import Turning, complete, exactly, greatest, least
+from cartesius.expressions.nulls import COMPARISONS, PROPAGATING, null_aware
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
-_EXACT: Final = 2**53
-_INT64: Final = np.iinfo(np.int64)
+    from cartesius.columns.vectors.lanes import Given
+    from cartesius.columns.vectors.vectors import Mask
 
 
-class AtOnce(Protocol):
-    """A function of values that can be asked for many rows at once."""
-
-    def of_vectors(self, *columns: Vector) -> Vector | None:
-        """Return what it gives for each row of ``columns``, or None if these are none that it can take at once."""
-
-
-def at_once(function: Callable[..., Any], arguments: Sequence[Vector]) -> Vector | None:
-    """Return what ``function`` gives for all rows, if it can be asked for that (`AtOnce`)."""
-    ask: Callable[..., Vector | None] | None = getattr(function, "of_vectors", None)
-    if ask is None:
-        return None
-    try:
-        return ask(*arguments)
-    except NotColumnar:
-        raise
-    except Exception as error:
-        raise _raises(function, error) from error
-
-
-def _raises(function: Callable[..., Any], error: Exception) -> NotColumnar:
-    name = getattr(function, "__name__", "a function")
-    return NotColumnar(f"{name} raises {type(error).__name__}")
-
-
-def value_by_value(function: Callable[..., Any], *arguments: Vector) -> Vector:
-    """Call ``function`` for each row; what it raises is raised when the rows are pushed one by one."""
-    if (found := at_once(function, arguments)) is not None:
-        return found
-    try:
-        return of_values([function(*values) for values in zip(*[one.to_list() for one in arguments], strict=True)])
-    except Exception as error:
-        raise _raises(function, error) from error
-
-
-def apply(function: Callable[..., Any], *arguments: Vector) -> Vector:
+def apply(function: Callable[..., Any], *given: Given) -> Lane | Truth:
     """Return what ``function``, an operator or any other, gives for each row; null is as `nulls` has it."""
-    if function in PROPAGATING and any(_has_null(one) for one in arguments):
-        return _where_all_there(function, arguments)
-    if function in (*LOGICAL, operator.invert) and all(map(_is_truth, arguments)):
-        return Leaf(_KLEENE[function](*[one.array.cast(pa.bool_()) for one in arguments]))  # type: ignore[union-attr]  # leaves
-    return _applied_to_all(function, arguments)
+    if function in _LOGIC:
+        if all(map(is_truth, given)):
+            known: Truth = _LOGIC[function](*given)
+            return known
+        function = null_aware(function)
+    lanes = list(map(lane, given))
+    propagates = function in PROPAGATING
+    if propagates and any(one.values is None for one in lanes):
+        return Lane(None)
+    if propagates and (found := _known(function, lanes, misses=False)) is not None:
+        return found
+    return called(partial(value_by_value, function), lanes, skips_null=propagates)
 
 
-def _applied_to_all(function: Callable[..., Any], arguments: Sequence[Vector]) -> Vector:
-    if all(isinstance(one, Leaf) and one.kind == "" for one in arguments):
-        leaves: Any = arguments
-        found = _applied(function, leaves)
-        if found is not None:
-            return found
-    return value_by_value(null_aware(function), *arguments)
+_LOGIC: Final[dict[Any, Any]] = {operator.and_: both, operator.or_: either, operator.invert: opposite}
 
 
-def _has_null(vector: Vector) -> bool:
-    return vector.valid is not None or (isinstance(vector, Leaf) and vector.type == pa.null())
-
-
-def _where_all_there(function: Callable[..., Any], arguments: Sequence[Vector]) -> Vector:
-    """Return what a function gives for each row of which no argument is null, and null for the others."""
-    n = len(arguments[0])
-    there = np.ones(n, np.bool_)
-    for one in arguments:
-        there &= one.valid if one.valid is not None else not _has_null(one)
-    chosen = np.flatnonzero(there)
-    if not len(chosen):
-        return Leaf(pa.nulls(n))
-    places = np.full(n, MISSING, np.int64)
-    places[chosen] = np.arange(len(chosen))
-    return _applied_to_all(function, [one.take(chosen) for one in arguments]).take(places, may_miss=True)
-
-
-def _is_truth(vector: Vector) -> bool:
+def is_truth(given: Given) -> bool:
     """Whether all values are true, false or null."""
-    return isinstance(vector, Leaf) and not vector.kind and vector.type in (pa.bool_(), pa.null())
+    if isinstance(given, Truth):
+        return True
+    one = lane(given)
+    return one.values is None or one.kind == "b"
 
 
-_KLEENE: Final = {operator.and_: pc.and_kleene, operator.or_: pc.or_kleene, operator.invert: pc.invert}
+def lifted(function: Callable[..., Any], keeps_nan: bool, *given: Given) -> Lane | Truth:
+    """Apply a function of values that are there; what cannot be computed is missing."""
+    lanes = [lane(one) for one in given]
+    for one in lanes:
+        if one.values is None:
+            return one
+    found = _known(function, lanes, misses=True)
+    if found is None:
+        found = called(lambda *columns: leniently(function, keeps_nan, columns), lanes, skips_null=True)
+    return found if keeps_nan or isinstance(found, Truth) else without_nan(found)
 
 
-def truth(vector: Vector) -> NDArray[np.bool_]:
-    """Return the truth value of each row, as ``if`` sees it."""
-    if isinstance(vector, Leaf) and vector.kind == "" and vector.is_number:
-        found: NDArray[np.bool_] = vector.numbers.astype(np.bool_)
-        return found if vector.valid is None else found & vector.valid
-    if isinstance(vector, Leaf) and vector.type == pa.null():
-        return np.zeros(len(vector), np.bool_)
-    return np.array([bool(value) for value in vector.to_list()], np.bool_)
+def _known(function: Any, lanes: Sequence[Lane], *, misses: bool) -> Lane | Truth | None:
+    """Return what a function gives where nothing is null, if columns can compute it of these; null remains null.
 
-
-def _applied(function: Any, leaves: tuple[Leaf, ...]) -> Leaf | None:
-    if function in _COMPARISONS and len(leaves) == 2:
-        return _compared(function, *leaves)
-    if not all(leaf.valid is None and leaf.is_number for leaf in leaves):
-        return None
-    if function is operator.xor:
-        if all(pa.types.is_boolean(leaf.type) for leaf in leaves):
-            return Leaf(pa.array(function(leaves[0].numbers, leaves[1].numbers)))
-        return None
-    if len(leaves) == 2 and function in _ARITHMETIC:
-        return _calculated(function, *leaves)
-    if len(leaves) == 1 and function in (operator.neg, operator.abs, abs, operator.pos):
-        return _unary(function, leaves[0])
-    return None
+    Args:
+        function: The function.
+        lanes: What it is asked about.
+        misses: Whether what cannot be computed is missing, rather than an error.
+    """
+    if function in _OF_ANY:
+        return _OF_ANY[function](function, *lanes)
+    meaning = _turned if type(function) is Turning else _OF_NUMBERS.get(function)
+    numbers = None if meaning is None else _numbers(lanes)
+    return None if meaning is None or numbers is None else meaning(function, misses, *numbers)
 
 
 # -- comparisons -------------------------------------------------------------------------------------------------------
 
-_COMPARISONS: Final = {
-    operator.eq: pc.equal,
-    operator.ne: pc.not_equal,
-    operator.lt: pc.less,
-    operator.le: pc.less_equal,
-    operator.gt: pc.greater,
-    operator.ge: pc.greater_equal,
-}
 
-
-def _compared(function: Any, left: Leaf, right: Leaf) -> Leaf | None:
-    if left.is_number and right.is_number:
-        a, b = _comparable(left), _comparable(right)
-        if a.dtype != b.dtype and not (_is_exact(a) and _is_exact(b)):
+def _compared(function: Any, left: Lane, right: Lane) -> Truth | None:
+    if left.kind == "O" or right.kind == "O":
+        true = _compared_in_arrow(function, left.values, right.values)
+        if true is None:
             return None
-        found = function(a, b)
-    elif left.type == right.type and _is_ordered(left.type):
-        found = _COMPARISONS[function](left.array, right.array)
-    else:
+    elif not _are_comparable(left, right):
         return None
-    return Leaf(pa.array(found))
+    else:
+        true = np.asarray(function(left.values, right.values))
+    valid = all_valid(left, right)
+    return Truth(true) if valid is None else Truth(true & valid, ~true & valid)
 
 
-def _comparable(leaf: Leaf) -> NDArray[Any]:
-    numbers = leaf.numbers
-    if numbers.dtype == np.bool_ or (numbers.dtype.kind in "iu" and numbers.dtype != np.uint64):
-        return numbers.astype(np.int64)
-    return numbers.astype(np.float64) if numbers.dtype.kind == "f" else numbers
+def _are_comparable(left: Lane, right: Lane) -> bool:
+    """Whether numpy compares numbers as Python does: an int meets a float only where it is one, exactly."""
+    kinds = left.kind + right.kind
+    return "f" not in kinds or all(one.kind != "i" or bound(one.values) <= EXACT for one in (left, right))
 
 
-def _is_exact(numbers: NDArray[Any]) -> bool:
-    """Whether all of them are the same as floats."""
-    if numbers.dtype.kind == "f" or not len(numbers):
-        return True
-    return int(numbers.max()) <= _EXACT and int(numbers.min()) >= -_EXACT
+_IN_ARROW: Final = dict(
+    zip(COMPARISONS, (pc.equal, pc.not_equal, pc.less, pc.less_equal, pc.greater, pc.greater_equal), strict=True)
+)
+
+
+def _compared_in_arrow(function: Any, left: Any, right: Any) -> Any:
+    """Compare what is ordered in Arrow as in Python; None if that is not known of these."""
+    a, b = _ordered(left), _ordered(right)
+    if a is None or b is None or (isinstance(a, pa.Scalar) and isinstance(b, pa.Scalar)):
+        return None
+    if a.type != b.type and not (is_text(a.type) and is_text(b.type)):
+        return None
+    found = _IN_ARROW[function](a, b)
+    return (found.fill_null(False) if found.null_count else found).to_numpy(zero_copy_only=False)
+
+
+def _ordered(values: Any) -> pa.Array | pa.Scalar | None:
+    """Return values, or one that is the same for all rows, if Arrow compares them as Python does."""
+    leaf = of_values([values]) if type(values) in (str, bytes, date, datetime) else values
+    if not isinstance(leaf, Leaf) or leaf.kind or not _is_ordered(leaf.type):
+        return None
+    return leaf.array if leaf is values else leaf.array[0]
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether values of an Arrow type are texts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _is_ordered(kind: pa.DataType) -> bool:
     """Whether Arrow compares values of a type as Python does."""
     kinds = pa.types
     return bool(
-        kinds.is_string(kind)
-        or kinds.is_large_string(kind)
+        is_text(kind)
         or kinds.is_binary(kind)
         or kinds.is_large_binary(kind)
         or kinds.is_date32(kind)
@@ -187,45 +166,126 @@ def _is_ordered(kind: pa.DataType) -> bool:
     )
 
 
+def _exclusive(_: Any, left: Lane, right: Lane) -> Truth | None:
+    return _compared(operator.ne, left, right) if left.kind == right.kind == "b" else None
+
+
+def _extreme(function: Any, left: Lane, right: Lane) -> Lane | None:
+    """Return the least, or the greatest, of two numbers: the first of equal ones."""
+    if "O" in (left.kind, right.kind) or not _are_comparable(left, right):
+        return None
+    a, b = left.values, right.values
+    is_first = np.logical_not(b < a if function is least else b > a)
+    found = chosen(is_first, Lane(a, None, left.whole), Lane(b, None, right.whole))
+    return Lane(found.values, all_valid(left, right), found.whole)
+
+
 # -- arithmetic --------------------------------------------------------------------------------------------------------
 
-_ARITHMETIC: Final = (
-    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
-)  # fmt: skip
 
-
-def _calculated(function: Any, left: Leaf, right: Leaf) -> Leaf | None:
-    a, b = _comparable(left), _comparable(right)
-    if "u" in (a.dtype.kind, b.dtype.kind):
-        return None
-    if function is operator.truediv:
-        if (b == 0).any() or not (_is_exact(a) and _is_exact(b)):
+def _numbers(given: Sequence[Lane]) -> list[Lane] | None:
+    """Return numbers, Booleans as ints; None if some values are none."""
+    found = []
+    for one in given:
+        kind, values = one.kind, one.values
+        if kind == "O":
             return None
-        return Leaf(pa.array(a.astype(np.float64) / b.astype(np.float64)))
-    if function in (operator.floordiv, operator.mod):
-        if "f" in (a.dtype.kind, b.dtype.kind) or (b == 0).any() or (a == _INT64.min).any():
-            return None
-        return Leaf(pa.array(function(a, b)))
-    if "f" in (a.dtype.kind, b.dtype.kind):
-        return Leaf(pa.array(function(a.astype(np.float64), b.astype(np.float64))))
-    return Leaf(pa.array(_exactly(function, a, b)))
-
-
-def _exactly(function: Any, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Calculate with ints; what would leave 64 bits is refused."""
-    found: NDArray[np.int64] = function(a, b)
-    if len(a):
-        high = function is operator.mul
-        most = [max(abs(int(side.max())), abs(int(side.min()))) for side in (a, b)]
-        bound = most[0] * most[1] if high else most[0] + most[1]
-        if bound > _INT64.max:
-            reason = "an int leaves 64 bits"
-            raise NotColumnar(reason)
+        found.append(one if kind != "b" else Lane(plain(np.asarray(values).astype(np.int64)), one.valid))
     return found
 
 
-def _unary(function: Any, leaf: Leaf) -> Leaf | None:
-    numbers = _comparable(leaf)
-    if numbers.dtype.kind == "u" or (numbers.dtype.kind == "i" and (numbers == _INT64.min).any()):
+def _as_floats(values: Any) -> Any:
+    return values.astype(np.float64, copy=False) if isinstance(values, np.ndarray) else float(values)
+
+
+def _calculated(function: Any, _: bool, left: Lane, right: Lane) -> Lane:
+    a, b = left.values, right.values
+    valid = all_valid(left, right)
+    if left.whole is not None or right.whole is not None:
+        return _mixed(function, left, right, valid)
+    if left.kind == right.kind == "i":
+        most = bound(a) * bound(b) if function is operator.mul else bound(a) + bound(b)
+        if most > INT64.max:
+            reason = "an int leaves 64 bits"
+            raise NotColumnar(reason)
+        return Lane(plain(function(a, b)), valid)
+    return Lane(plain(function(_as_floats(a), _as_floats(b))), valid)
+
+
+def _mixed(function: Any, left: Lane, right: Lane, valid: Mask) -> Lane:
+    """Calculate with floats of which some stand for ints."""
+    whole = wholeness(left) & wholeness(right)
+    found = function(_as_floats(left.values), _as_floats(right.values))
+    if (np.abs(np.where(whole, found, 0)) > EXACT).any():
+        reason = "ints beyond 2**53 and floats are mixed"
+        raise NotColumnar(reason)
+    return Lane(found, valid, whole if whole.any() else None)
+
+
+def _divided(function: Any, misses: bool, left: Lane, right: Lane) -> Lane | None:
+    a, b = left.values, right.values
+    valid = all_valid(left, right)
+    if (is_zero := np.asarray(b == 0)).any():
+        if not misses and (is_zero if valid is None else is_zero & valid).any():
+            raise raises(function, ZeroDivisionError)
+        valid = ~is_zero if valid is None else valid & ~is_zero
+        b = plain(np.where(is_zero, 1, b))
+    are_ints = left.kind == right.kind == "i"
+    if function is operator.truediv:
+        if are_ints and max(bound(a), bound(b)) > EXACT:
+            return None
+        return Lane(plain(np.asarray(_as_floats(a) / _as_floats(b))), valid)
+    if not are_ints or (np.asarray(a) == INT64.min).any():
         return None
-    return Leaf(pa.array(function(numbers)))
+    return Lane(plain(function(a, b)), valid)
+
+
+def _signed(function: Any, _: bool, given: Lane) -> Lane | None:
+    if given.kind == "i" and bound(given.values) > INT64.max:
+        return None
+    return Lane(plain(function(given.values)), given.valid, given.whole)
+
+
+def _as_they_are(_: Any, given: Lane) -> Lane | None:
+    return None if given.kind == "O" else given
+
+
+def _floats(_: Any, __: bool, given: Lane) -> Lane:
+    return Lane(_as_floats(given.values), given.valid)
+
+
+def _turned(function: Turning, _: bool, *given: Lane) -> Truth:
+    value, low, high = [np.asarray(one.values) for one in given]
+    if len({one.dtype.kind for one in (value, low, high)}) > 1:
+        value, low, high = [one.astype(np.float64) for one in (value, low, high)]
+    whole, slack = function.whole, function.slack
+    span = (high - low) % whole
+    true = (value - low + slack) % whole <= span + 2 * slack
+    true |= (low != high) & (np.minimum(span, whole - span) <= slack)
+    valid = all_valid(*given)
+    return Truth(true) if valid is None else Truth(true & valid, ~true & valid)
+
+
+def _completed(_: Any, given: Lane) -> Lane | None:
+    """Return tuples of numbers, of which those that lack one are missing; None if they are no such tuples."""
+    tuples = given.values
+    if not isinstance(tuples, Struct) or tuples.kind != TUPLE:
+        return None
+    lanes = [lane(item) for item in tuples.items]
+    if any(one.kind == "O" for one in lanes):
+        return None
+    there = all_valid(given, *map(without_nan, lanes))
+    return Lane(tuples, there)
+
+
+_OF_ANY: Final[dict[Any, Callable[..., Lane | Truth | None]]] = {
+    **dict.fromkeys(COMPARISONS, _compared),
+    operator.xor: _exclusive, least: _extreme, greatest: _extreme, exactly: _as_they_are, complete: _completed,
+}  # fmt: skip
+"""What a function means on columns of any values: a function of it, and of lanes."""
+_OF_NUMBERS: Final[dict[Any, Callable[..., Lane | Truth | None]]] = {
+    operator.add: _calculated, operator.sub: _calculated, operator.mul: _calculated,
+    operator.truediv: _divided, operator.floordiv: _divided, operator.mod: _divided,
+    operator.neg: _signed, operator.pos: _signed, operator.abs: _signed, abs: _signed, float: _floats,
+}  # fmt: skip
+"""What it means on numbers: a function of it, of whether what cannot be computed is missing, and of lanes."""

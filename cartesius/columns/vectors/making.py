@@ -3,7 +3,7 @@
 A constant takes no room: it is a column of nulls whose metadata say what it stands for. The kind of a struct, or leaf,
 says in its metadata how its values are made again.
 
-Invariant: a vector made here stands for what the function of `missing_values` that it is named after gives.
+Invariant: a vector made here stands for what its function of `made_values` gives.
 
 Source: DESIGN 4; Arrow's columnar format (nested layouts, metadata of fields).
 """
@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from cartesius.columns.vectors.vectors import Leaf, Struct, pack_text
 from cartesius.data.codec import registered_name
+from cartesius.expressions.made_values import Labelled, Made, Present
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.vectors.vectors import Vector
-    from cartesius.expressions.made_values import Chained, Labelled, Made, Names, Noted, Present
+    from cartesius.expressions.made_values import Chained, Names, Noted
 
 
 def constant_kind(value: Any) -> str:
@@ -37,19 +38,15 @@ def constant(kind: str, n: int) -> Leaf:
     return Leaf(pa.nulls(n), kind)
 
 
-def made(function: Made, n: int, items: Sequence[Vector]) -> Struct:
-    """Return objects of their fields."""
-    return Struct("made " + registered_name(function.kind), function.names, items, n)
-
-
-def present(function: Present, n: int, items: Sequence[Vector]) -> Struct:
-    """Return tuples of those items that are there."""
-    return Struct("present", function.names, items, n)
-
-
-def chained(function: Chained, n: int, items: Sequence[Vector]) -> Struct:
-    """Return tuples one after the other."""
-    return Struct("chained", function.names, items, n)
+def made(function: Made | Present | Chained | Labelled, n: int, items: Sequence[Vector]) -> Struct:
+    """Return objects, or tuples, of their parts."""
+    match function:
+        case Made(kind=kind):
+            return Struct("made " + registered_name(kind), function.names, items, n)
+        case Labelled(labels=labels):
+            names, notes = [label for label, _ in labels], [note for _, note in labels]
+            return Struct("labelled " + json.dumps(notes), names, items, n)
+    return Struct("present" if isinstance(function, Present) else "chained", function.names, items, n)
 
 
 def named(function: Names, n: int, masks: Sequence[NDArray[Any]]) -> Struct:
@@ -57,12 +54,6 @@ def named(function: Names, n: int, masks: Sequence[NDArray[Any]]) -> Struct:
     fields = [name if name not in function.names[:n] else f"{name} ({n + 1})" for n, name in enumerate(function.names)]
     items = [Leaf(pa.array(mask)) for mask in masks]
     return Struct("names " + json.dumps(function.names), fields, items, n)
-
-
-def labelled(function: Labelled, n: int, items: Sequence[Vector]) -> Struct:
-    """Return tuples of values with their labels and notes."""
-    labels = [label for label, _ in function.labels]
-    return Struct("labelled " + json.dumps([note for _, note in function.labels]), labels, items, n)
 
 
 def noted(function: Noted, leaf: Leaf) -> Leaf:

@@ -15,9 +15,10 @@ import attrs
 import numpy as np
 
 from cartesius.analysis.windowed_rows import totalled_by
+from cartesius.columns.bodies.column_texts import Code
 from cartesius.columns.bodies.compositions import applied
 from cartesius.columns.bodies.computed import of_predicates
-from cartesius.columns.bodies.vectorising import Code, heading
+from cartesius.columns.bodies.vectorising import heading
 from cartesius.columns.groups.extremes import Greatest, Least
 from cartesius.columns.groups.sums import Counts, Means, Presences, Sums
 from cartesius.columns.groups.totalling import Totalled, chosen, combined, widened
@@ -120,7 +121,7 @@ class WindowTotals(Stage):
 
     def _keys_of(self, rows: Rows) -> Vector | None:
         every = whole(rows)
-        return None if self._key is None else widened(self._key.function(len(every), every))
+        return None if self._key is None else widened(self._key.values(len(every), every))
 
     def _segments(self, found: Deliveries, before: Groups, key: Vector | None) -> Segments:
         """Sort what comes by window and key, what was there before in front."""
@@ -141,7 +142,7 @@ class WindowTotals(Stage):
     def _run(self, segments: Segments, found: Deliveries, before: Groups, key: Vector | None, every: Parts) -> Totalled:
         if self.totalling is not None and self._lift is not None:
             try:
-                values = self._lift.function(len(every), every)
+                values = self._lift.values(len(every), every)
                 values = values if found.place is None else values.take(found.place)
                 return self.totalling.run(segments, before.totals, before.counts, values)
             except NotColumnar:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cartesius.columns.vectors.arithmetic import at_once
+from cartesius.columns.vectors.calling import at_once
 from cartesius.columns.vectors.vectors import RECORD, TUPLE, Leaf, NotColumnar, Struct
 from dsl import DimensionMismatch, InvalidRule, nearest
 from dsl.meaning.evaluation import Situation, compiled

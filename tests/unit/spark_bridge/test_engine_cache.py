@@ -9,7 +9,7 @@ from pyspark import cloudpickle
 from pyspark.sql import types as t
 
 from cartesius import Engine, Reactive
-from cartesius.columns.bodies.forms import code_of
+from cartesius.columns.bodies.column_texts import code_of
 from cartesius.expressions.expressions import Apply
 from cartesius.expressions.missing_values import _FORMS, Form, form_of
 from dsl import RulePack, Source, require

@@ -14,7 +14,7 @@ from pyspark.sql import types as t
 
 from cartesius import storable
 from cartesius.columns.vectors.absent import Absent
-from cartesius.columns.vectors.making import chained, constant, constant_kind, labelled, made, named, noted, present
+from cartesius.columns.vectors.making import constant, constant_kind, made, named, noted
 from cartesius.columns.vectors.vectors import Leaf, Struct
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.made_values import Chained, Labelled, Made, Names, Noted, Present
@@ -86,7 +86,7 @@ def objects(draw, n, *, everywhere=False):
     name = draw(texts(n) | st.sampled_from(["x", None]).map(lambda value: constant(constant_kind(value), n)))
     shown = draw(st.lists(numbers(n) | texts(n), max_size=2))
     labels = tuple((f"l{place}", "kn") for place in range(len(shown)))
-    values = labelled(Labelled(labels), n, shown) if shown else constant(constant_kind(()), n)
+    values = made(Labelled(labels), n, shown) if shown else constant(constant_kind(()), n)
     margin = draw(numbers(n).map(lambda leaf: noted(Noted("m"), leaf)) | st.just(constant(constant_kind(None), n)))
     found = made(Made(Found, tuple(FOUND.names)), n, [name, draw(names(n)), values, margin])
     how = draw(st.sampled_from(["all", "some", "none"]))
@@ -102,8 +102,8 @@ def objects(draw, n, *, everywhere=False):
 def tuples(draw, n):
     """Tuples of those objects that are there, one after the other."""
     both = [draw(st.lists(objects(n), max_size=3)) for _ in range(2)]
-    parts = [present(Present(tuple(f"p{place}" for place in range(len(some)))), n, some) for some in both]
-    return draw(st.sampled_from([parts[0], chained(Chained(("failed", "undecided")), n, parts)]))
+    parts = [made(Present(tuple(f"p{place}" for place in range(len(some)))), n, some) for some in both]
+    return draw(st.sampled_from([parts[0], made(Chained(("failed", "undecided")), n, parts)]))
 
 
 def shown(array):
@@ -148,7 +148,7 @@ def test_an_object_that_changes_what_it_is_made_of_is_asked_for_its_fields():
     ("vector", "kind"),
     [
         pytest.param(
-            present(Present(("a",)), 1, [made(Made(Doubled, ("name",)), 1, [Leaf(pa.array(["a"]))])]),
+            made(Present(("a",)), 1, [made(Made(Doubled, ("name",)), 1, [Leaf(pa.array(["a"]))])]),
             t.ArrayType(t.StructType([t.StructField("name", t.LongType())])),
             id="a field of an item",
         ),

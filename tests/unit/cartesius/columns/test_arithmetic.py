@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cartesius.columns.vectors.arithmetic import apply, truth
+from cartesius.columns.vectors import lanes
+from cartesius.columns.vectors.arithmetic import apply, lifted
 from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.lanes import Lane, holds, vector_of
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar
+from cartesius.expressions.missing_values import Lifted, Turning, exactly, first_known, greatest, least
 from cartesius.expressions.nulls import null_aware
 from tests.unit.cartesius.columns.values import SCALARS, all_told, columns
 
@@ -38,15 +41,19 @@ def by_hand(function, *arguments):
         return None
 
 
+def applied(function, *sides):
+    return vector_of(apply(function, *sides), len(sides[0])).to_list()
+
+
 def check(function, *arguments):
     expected = by_hand(function, *arguments)
     try:
         with np.errstate(all="ignore"):
-            found = apply(function, *map(of_values, arguments))
+            found = applied(function, *map(of_values, arguments))
     except NotColumnar:
         return False
     assert expected is not None
-    assert all_told(found.to_list()) == all_told(expected)
+    assert all_told(found) == all_told(expected)
     return True
 
 
@@ -78,6 +85,61 @@ def test_one_number(function, side):
     check(function, side[0])
 
 
+def agree(ask, meaning, *arguments):
+    """Compare what columns give of a function that never raises with what it gives row by row."""
+    n = len(arguments[0])
+    try:
+        with np.errstate(all="ignore"):
+            found = vector_of(ask(*map(of_values, arguments)), n).to_list()
+    except NotColumnar:
+        return
+    assert all_told(found) == all_told([meaning(*row) for row in zip(*arguments, strict=True)])
+
+
+@pytest.mark.parametrize("keeps_nan", [False, True])
+@pytest.mark.parametrize("function", [*BINARY[:12], operator.xor, least, greatest], ids=lambda one: one.__name__)
+@given(sides=pairs(NUMBERS))
+def test_what_cannot_be_computed_is_missing(function, keeps_nan, sides):
+    agree(lambda *columns: lifted(function, keeps_nan, *columns), Lifted(function, keeps_nan), *sides)
+
+
+@pytest.mark.parametrize("function", [operator.neg, operator.abs, exactly, float], ids=lambda one: one.__name__)
+@given(side=pairs({name: NUMBERS[name] for name in ("small", "wide", "float", "none")}))
+def test_one_number_that_may_be_missing(function, side):
+    agree(lambda column: lifted(function, True, column), Lifted(function, True), side[0])
+
+
+@given(sides=pairs(SCALARS))
+def test_a_default_is_given_where_a_value_is_missing(sides):
+    agree(lanes.first_known, first_known, *sides)
+
+
+@given(sides=pairs(NUMBERS), constant=st.sampled_from([None, 0, 1, 2.5, float("nan"), True, "a", 2**70, -(2**63)]))
+@pytest.mark.parametrize("function", [*BINARY[:12], operator.xor], ids=lambda one: one.__name__)
+def test_a_constant_is_one_value_for_all_rows(function, sides, constant):
+    side, n = sides[0], len(sides[0])
+    for given_constant, values in (
+        ((side, Lane(constant)), (side, [constant] * n)),
+        ((Lane(constant), side), ([constant] * n, side)),
+    ):
+        expected = by_hand(function, *values)
+        try:
+            with np.errstate(all="ignore"):
+                found = vector_of(
+                    apply(function, *[one if isinstance(one, Lane) else of_values(one) for one in given_constant]), n
+                )
+        except NotColumnar:
+            continue
+        assert expected is not None
+        assert all_told(found.to_list()) == all_told(expected)
+
+
+@given(st.lists(st.tuples(*[st.integers(-400, 400).map(float)] * 3), min_size=1, max_size=4))
+def test_what_is_met_on_the_way_around_a_circle(rows):
+    turning = Turning(360)
+    agree(lambda *columns: lifted(turning, True, *columns), Lifted(turning, True), *zip(*rows, strict=True))
+
+
 @pytest.mark.parametrize("function", BINARY, ids=lambda one: one.__name__)
 def test_what_fits_is_computed(function):
     sides = (
@@ -97,19 +159,19 @@ def test_narrow_types_do_not_overflow(kind, function):
     for other in (leaf, of_values([2, 3]), of_values([0.5, 2.5])):
         expected = by_hand(function, values, other.to_list())
         try:
-            found = apply(function, leaf, other)
+            found = applied(function, leaf, other)
         except NotColumnar:
             continue
-        assert all_told(found.to_list()) == all_told(expected)
+        assert all_told(found) == all_told(expected)
 
 
 @given(column=columns())
 def test_truth_is_that_of_if(column):
-    assert truth(of_values(column)).tolist() == [bool(value) for value in column]
+    assert holds(of_values(column), len(column)).tolist() == [bool(value) for value in column]
 
 
 def test_a_function_that_is_not_known_is_called_value_by_value():
-    assert apply(max, of_values([1, 5]), of_values([3, 2])).to_list() == [3, 5]
+    assert applied(max, of_values([1, 5]), of_values([3, 2])) == [3, 5]
     with pytest.raises(NotColumnar, match="max raises TypeError"):
         apply(max, of_values([1]), of_values(["a"]))
 
@@ -128,7 +190,7 @@ def test_what_raises_is_left_to_python(function, sides):
 
 def test_ints_leave_64_bits_as_ints_or_not_at_all():
     try:
-        found = apply(operator.mul, of_values([2**62]), of_values([4])).to_list()
+        found = applied(operator.mul, of_values([2**62]), of_values([4]))
     except NotColumnar:
         return
     assert found == [2**64]

@@ -19,6 +19,7 @@ BODIES = [
     lambda a: a.x + a.y, lambda a: a.x - 1, lambda a: 2 * a.x, lambda a: a.x / a.y,
     lambda a: a.x // 2, lambda a: a.x % 3,
     lambda a: -a.x, lambda a: a.x == a.y, lambda a: (a.x < a.y) & (a.y != 0), lambda a: (a.x <= 1) | (a.y > 1),
+    lambda a: (a.x * 1, a.x * 1.0, a.x * True, (a.y, 1), (a.y, 1.0), (a.y, True)),
     lambda a, time_a: (time_a.start, time_a.end, time_a), lambda a: [a.x], lambda a: a.x if a.y else None,
 ]  # fmt: skip
 NUMBERS = st.sampled_from([0, 1, -7, 2**62, 0.0, -0.0, 1.5, float("nan"), True, None, "t", 2**70])

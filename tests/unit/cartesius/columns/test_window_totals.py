@@ -337,7 +337,7 @@ def test_the_source_shows_key_value_and_pattern():
     engine.push_many({READ: {"n": [1], "at": [1]}})
     text = compiled(engine).source()
     assert "restrict tumbling(10) | retracting() | totalling_by(" in text
-    assert "mod(p0.field('n'), constant(c0, n))" in text
+    assert "mod(p0.field('n'), Lane(c0))" in text
     assert "return p0.field('n')" in text
     assert "running sum" in text
 

@@ -1,0 +1,137 @@
+"""What the functions in expressions mean over columns: the one table of it, and what else texts over columns name.
+
+Source: DESIGN 4; `missing_values`, `made_values`, `nulls`.
+"""
+
+from __future__ import annotations
+
+import operator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from cartesius.columns.bodies.guards import lazily
+from cartesius.columns.bodies.predicted import valid_at
+from cartesius.columns.stages.candidates import window
+from cartesius.columns.vectors import lanes, making
+from cartesius.columns.vectors.absent import Absent
+from cartesius.columns.vectors.arithmetic import apply, lifted
+from cartesius.columns.vectors.lanes import Lane, holds, lane, placed, vector_of
+from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct
+from cartesius.expressions import made_values as mk
+from cartesius.expressions import missing_values as mv
+from cartesius.expressions.nulls import COMPARISONS, is_not_null, is_null
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cartesius.columns.vectors.lanes import Given
+    from cartesius.columns.vectors.vectors import Vector
+
+FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {
+    **{
+        one: partial(apply, one)
+        for one in (
+            *COMPARISONS, operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
+            operator.neg, operator.invert, operator.xor,
+        )
+    },
+    mv.both: lanes.both, mv.either: lanes.either, mv.opposite: lanes.opposite, mv.is_true: lanes.is_true,
+    mv.is_missing: lanes.is_missing, mv.is_there: lanes.is_there, mv.first_known: lanes.first_known,
+    is_null: lanes.is_missing, is_not_null: lanes.is_there,
+}  # fmt: skip
+"""What functions of values mean, of columns; any other is called row by row."""
+
+
+def _made(function: Any, n: int, *items: Given) -> Struct:
+    return making.made(function, n, [vector_of(item, n) for item in items])
+
+
+def _first_case(function: mk.FirstCase, n: int, *conditions: Given) -> Vector:
+    """Return the text of the first condition that holds, the last where none does."""
+    codes = np.full(n, len(function.values) - 1, np.int8)
+    for place in reversed(range(len(function.values) - 1)):
+        codes[holds(conditions[place], n)] = place
+    return Leaf(pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(function.values)).dictionary_decode())
+
+
+def _noted(function: mk.Noted, n: int, given: Given) -> Leaf:
+    leaf = vector_of(given, n)
+    assert isinstance(leaf, Leaf)  # Invariant: notes are of numbers
+    return making.noted(function, leaf)
+
+
+MAKERS: Final[dict[type, Callable[..., Any]]] = {
+    **dict.fromkeys((mk.Made, mk.Present, mk.Chained, mk.Labelled), _made),
+    mk.Names: lambda function, n, *masks: making.named(function, n, [holds(mask, n) for mask in masks]),
+    mk.FirstCase: _first_case,
+    mk.Noted: _noted,
+}
+"""What makes values of a kind, of what is made, of how many rows there are, and of columns."""
+
+
+def _field(given: Given, name: str) -> Given:
+    """Return a field of records, or of times; of null it is null."""
+    one = lane(given)
+    if one.values is None:
+        return one
+    if isinstance(one.values, Struct) and one.values.kind in ("record", "interval", "window"):
+        item = one.values.item(name)
+        if item is not None:
+            there = one.valid
+            return item if there is None else item.take(np.where(there, np.arange(len(there)), MISSING), may_miss=True)
+    reason = f"not every value has a field {name!r}"
+    raise NotColumnar(reason)
+
+
+def scope() -> dict[str, Any]:
+    """Return what names mean in a text over columns: functions by their own names, and those that texts need."""
+    return {**_SCOPE, "only_if": _MadeWhere()}
+
+
+_FEW: Final = 8
+"""What is made in less than one row of this many is made for those alone."""
+
+
+class _MadeWhere:
+    """Makes values where a condition holds; remembers how they look, for where it never does."""
+
+    def __init__(self) -> None:
+        self._seen: dict[Callable[..., Vector], Struct] = {}
+
+    def __call__(self, condition: Given, make: Callable[..., Vector], n: int, *parts: Any) -> Vector:
+        """Return what ``make`` gives for ``n`` rows of ``parts``, None where the condition does not hold."""
+        mask = holds(condition, n)
+        count = int(np.count_nonzero(mask))
+        if not count and make in self._seen:
+            return Absent(self._seen[make], n)
+        if not n or count * _FEW > n:
+            vector = self._made(make, n, parts)
+            return Struct(vector.kind, vector.names, vector.items, n, None if count == n else mask)
+        there = np.flatnonzero(mask) if count else np.zeros(1, np.int64)
+        vector = self._made(make, len(there), [part.chosen(there) for part in parts])
+        return placed(vector, there, n) if count else Absent(vector, n)
+
+    def _made(self, make: Callable[..., Vector], n: int, parts: Sequence[Any]) -> Struct:
+        vector = make(n, *parts)
+        assert isinstance(vector, Struct)  # Invariant: what is made has fields
+        if make not in self._seen:
+            self._seen[make] = vector.slice(0, 0)
+        return vector
+
+
+_SCOPE: Final[dict[str, Any]] = {
+    **{one.__name__: meaning for one, meaning in (*FUNCTIONS.items(), *MAKERS.items())},
+    "Lane": Lane,
+    "call": apply,
+    "constant": making.constant,
+    "field": _field,
+    "lazily": lazily,
+    "lifted": lifted,
+    "several": lambda kind, names, n, *items: Struct(kind, names, [vector_of(item, n) for item in items], n),
+    "valid_at": lambda part, name, at: valid_at(part, name, lane(at)),
+    "where_there": lanes.where_there,
+    "window": window,
+}
