@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.rows import Rows
-    from cartesius.columns.streams.band_pairs import Bound
+    from cartesius.plan.facts import Bound
 
     Ints = NDArray[np.int64]
 
@@ -176,7 +176,8 @@ def _most(bounds: Sequence[Bound], slot: int) -> int:
 
 def _least(bounds: Sequence[Bound], slot: int) -> int:
     """Return how long before a row of ``slot`` the other must end; as they come in order, 0 says nothing."""
-    return max([0, *[-bound.most for bound in bounds if bound.since == slot != bound.of]])
+    least: int = max([0, *[-bound.most for bound in bounds if bound.since == slot != bound.of]])
+    return least
 
 
 def _both(columns: Sequence[Ints]) -> Ints:

@@ -22,20 +22,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cartesius.plan.facts import Bound
+
     Ints = NDArray[np.int64]
 
 FAR: Final = 1 << 61
 """A duration that is longer than any two times that columns know are apart; what exceeds it is left to Python."""
-
-
-@attrs.frozen
-class Bound:
-    """The end of the part of slot ``of`` is at most ``most`` after the end, or start, of that of slot ``since``."""
-
-    of: int
-    since: int
-    most: int
-    from_start: bool = False
 
 
 @attrs.frozen(eq=False)
@@ -100,6 +92,7 @@ def near(
     """Return the rows of the candidates, slot by slot, that satisfy the bounds, have one key, and a fresh part.
 
     >>> import numpy as np
+    >>> from cartesius.plan.facts import Bound
     >>> left, right = np.array([1, 5]), np.array([4, 9])
     >>> keys = [np.zeros(2, int), np.zeros(2, int)]
     >>> near(

@@ -22,23 +22,23 @@ from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.stages.rows import BEFORE, joined, nothing
 from cartesius.columns.stages.stages import UNKNOWN, Outcome, Stage, State
 from cartesius.columns.streams.band_merge import merged
-from cartesius.columns.streams.band_pairs import FAR, Bound, counted, near
-from cartesius.columns.streams.expiring import Expiring, Ghosts, asked_by_none, delay_of
+from cartesius.columns.streams.band_pairs import FAR, counted, near
+from cartesius.columns.streams.expiring import Expiring, Ghosts, asked_by_none, bound_of
 from cartesius.columns.streams.gate_columns import filtered
 from cartesius.columns.streams.shapes import Shape, shape_of
 from cartesius.columns.streams.zipping import flow_of
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.plan.nodes import BANDS, Apart, Complete, KeyBy, Lasting, Let, TakeOrder, Until, Visit, Within
+from cartesius.plan.facts import bounds_on_times
+from cartesius.plan.nodes import BANDS, Complete, KeyBy, Let, TakeOrder, Until, Visit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.vectors.vectors import Vector
-    from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
 
     Ints = NDArray[np.int64]
@@ -57,10 +57,11 @@ class Near(Stage):
         self.shape = shape
         bands = [one for one in join.installed if isinstance(one.node, Until)]
         self.expiring = Expiring(join, bands)
-        self.bounds = tuple([bound for one in bands for bound in bounds_of(one, len(join.slots))])
-        delays = [[delay_of(one, slot.index) for one in self.expiring.settled] for slot in join.slots]
-        self.leaves_twice = any(sum(one is not None for one in mine) > 1 for mine in delays)
-        self.delays = [min([one for one in mine if one is not None], default=None) for mine in delays]
+        self.bounds = tuple([bound for one in bands for bound in bounds_on_times(one, len(join.slots))])
+        latest = [[bound_of(one, slot.index) for one in self.expiring.settled] for slot in join.slots]
+        delays = [[one.most for one in mine if one is not None] for mine in latest]
+        self.leaves_twice = any(len(mine) > 1 for mine in delays)
+        self.delays = [min(mine, default=None) for mine in delays]
         self.body = ColumnarBody(join, linking(join))
         self.keys = [shape.keys.own(slot.index) for slot in join.slots]
 
@@ -155,19 +156,6 @@ class Near(Stage):
         """Store the memories, and ask for the deadlines that their entries wait for."""
         super().store(state, stored)
         self.expiring.store(state, Ghosts(tuple([{} for _ in self.expiring.settled])))
-
-
-def bounds_of(installed: Installed, n: int) -> Iterable[Bound]:
-    """Return what a restriction says of the times of the parts of ``n`` slots."""
-    match installed.node:
-        case Within(slots, duration):
-            named = [slot.index for slot in slots]
-            return [Bound(of, since, duration, from_start=True) for of in named for since in named]
-        case Lasting(slot, duration):
-            return [Bound(of, slot.index, duration) for of in range(n)]
-        case Apart(left, right, lower, upper):
-            return [Bound(right.index, left.index, upper), Bound(left.index, right.index, -lower)]
-    return []
 
 
 def all_alike(rows: Sequence[Rows]) -> tuple[list[Ints], int]:

@@ -18,7 +18,7 @@ from cartesius.columns.stages.rows import joined
 from cartesius.columns.stages.stored_rows import entries_of
 from cartesius.columns.vectors.vectors import Leaf
 from cartesius.data.events import Window
-from cartesius.plan.nodes import Apart, Within
+from cartesius.plan.facts import bounds_on_times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.stages import Moment, State
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
+    from cartesius.plan.facts import Bound
 
 
 @attrs.frozen(eq=False)
@@ -167,24 +168,16 @@ class Expiring:
             _notify(one, one.key_of(self.join.slots[slot], entry), time)
 
 
-def delay_of(installed: Installed, slot: int) -> int | None:
-    """Return how long after it the partner of an event of a slot may end; None if the restriction does not say."""
-    node: Any = installed.node
-    if slot not in [named.index for named in installed.named]:
-        return None
-    if isinstance(node, Apart):
-        delay: int = node.upper if slot == node.left.index else -node.lower
-    else:
-        delay = node.duration
-    return delay
+def bound_of(installed: Installed, slot: int) -> Bound | None:
+    """Return when the partner of an event of a slot ends at the latest; None if the restriction does not say."""
+    bounds = bounds_on_times(installed, len(installed.join.slots))
+    return next((bound for bound in bounds if bound.since == slot), None)
 
 
 def due_of(installed: Installed, slot: int, rows: Rows) -> NDArray[np.int64] | None:
     """Return the last end that a partner of each row may have; None if the restriction does not say."""
-    delay = delay_of(installed, slot)
-    if delay is None:
-        return None
-    return (rows.start if isinstance(installed.node, Within) else rows.end) + delay
+    bound = bound_of(installed, slot)
+    return None if bound is None else (rows.start if bound.from_start else rows.end) + bound.most
 
 
 def asked_by_none(installed: Installed) -> list[tuple[Any, int]]:
