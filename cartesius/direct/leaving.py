@@ -81,21 +81,22 @@ class Met:
 
     def meet(self, found: Mapping[Installed, Sequence[Found]], out: list[Event]) -> None:
         """Meet what has been taken."""
+        undecided, gone = self._undecided, self._gone
         for time, _, _, installed, key in self.items:
             times = installed.due[key]
             del times[time]
             if not times:
                 del installed.due[key]
                 self._emptied.append((installed, key))
-            if self._undecided is not None:
-                self._undecided.decide(time, key, out)
+            if undecided is not None:
+                undecided.decide(time, key, out)
             sought = (*key, time) if key else time
             for table, slot, take in found[installed]:
                 due = table.get(sought)
                 if due is None:
                     continue
                 for entry in tuple(due.values()) if type(due) is dict else (due,):
-                    self._gone.append((slot, entry))
+                    gone.append((slot, entry))
                     take(entry)
 
     def finish(self) -> None:
@@ -155,11 +156,11 @@ class Leaving:
         heap, items = deadlines.heap, met.items
         self._world.journal.is_open = True  # what has left is gone, until it is taken back
         try:
-            while heap and heap[0][0] < before:
-                if heap[0][3] not in self._found:
+            while heap and (item := heap[0])[0] < before:
+                if item[3] not in self._found:
                     met.undo()
                     return None
-                items.append(heap[0])  # `undo` knows it then, wherever somebody interrupts
+                items.append(item)  # `undo` knows it then, wherever somebody interrupts
                 heapq.heappop(heap)
             met.meet(self._found, out)
         except Exception:
