@@ -200,22 +200,25 @@ class VersionMemory(Memory):
         super()._enter(entry, places)
         assert isinstance(entry, Version)
         self._look_at(entry)
-        for at in self._timed(places):
+        for at, _ in self._timed(places):
             self._timelines[at].add(entry)
 
     def _leave(self, entry: Entry, places: Places) -> None:
         super()._leave(entry, places)
         assert isinstance(entry, Version)
-        for at in self._timed(places):
+        for at, index in self._timed(places):
             drop(self._timelines[at].versions, entry)
-            if not self._timelines[at].versions:
+            if not index or (index is not self._entries and at[1] not in index):
                 del self._timelines[at]
 
-    def _timed(self, places: Places) -> list[tuple[int, Any]]:
-        """Return where an entry is in a timeline."""
+    def _timed(self, places: Places) -> list[tuple[tuple[int, Any], dict[Any, Any]]]:
+        """Return the timelines that an entry is in, by their keys, each with its index."""
+        if not self.is_in_order:
+            self._timelines.clear()  # nobody asks for them any more
         if not self._timelines:
             return []
-        return [at for table, key in ((self._entries, None), *places) if (at := (id(table), key)) in self._timelines]
+        indexes = ((self._entries, None), *places)
+        return [(at, index) for index, key in indexes if (at := (id(index), key)) in self._timelines]
 
     def settle(self, entries: Iterable[Entry]) -> None:
         """End a batch for ``entries``."""

@@ -1,4 +1,4 @@
-"""Timelines: versions in order of time, so that what holds at a moment is found by bisection.
+"""Versions in order of time: what holds at a moment is found among them by bisection.
 
 A version that comes begins at its own time, and keeps that: what comes later takes its end away, or all of it. So of
 versions of one key, and of events that are there at their own time alone, those before one that is over are over too.
@@ -51,7 +51,7 @@ class Moment:
         return was or now
 
     def _holds(self, validity: Validity, at: Time) -> bool:
-        """Whether ``at`` is in ``validity``, noting when that changes next; a plain loop, as all versions are asked."""
+        """Whether ``at`` is in ``validity``, noting when that changes next; a plain loop, as it is asked most often."""
         holds = False
         for since, until in validity:
             bound = since if at < since else until
@@ -121,7 +121,7 @@ def standing(versions: Sequence[Version], moment: Moment) -> list[Version]:
 
 
 class Timeline:
-    """The versions that an index finds by one key, in order of time.
+    """The versions that an index finds by one key, in order of time; none, once it finds those of several keys by it.
 
     Args:
         versions: Those there are.
@@ -134,9 +134,17 @@ class Timeline:
         self.versions = sorted(versions, key=turn_of)
         self._key_of = key_of
         self._key = key_of(self.versions[0])
-        self.is_mixed = any(key_of(version) != self._key for version in self.versions)
+        self.is_mixed = False
+        if any(key_of(version) != self._key for version in self.versions):
+            self._mix()
 
     def add(self, version: Version) -> None:
         """Add a version."""
-        self.is_mixed = self.is_mixed or self._key_of(version) != self._key
-        bring(self.versions, version)
+        if not self.is_mixed and self._key_of(version) != self._key:
+            self._mix()
+        if not self.is_mixed:
+            bring(self.versions, version)
+
+    def _mix(self) -> None:
+        self.is_mixed = True
+        self.versions.clear()

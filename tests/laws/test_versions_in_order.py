@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.storage import version_memories
+from cartesius.storage.version_memories import VersionMemory
 from cartesius.storage.versions_in_order import Moment
 from restrictions import affinely, as_table, key_by, optionally, retracting, versioned
 
@@ -156,3 +157,27 @@ def test_events_of_one_time_are_all_met():
     found = engine.push(ROW, Update(0, {"v": 3}), at=7)
     assert sorted(event.value[0] for event in found) == list(range(200))
     engine._check_invariants()
+
+
+def timelines_of(engine, name):
+    (memory,) = [slot.memory for slot in engine._program.joins[0].slots if slot.name == name]
+    assert isinstance(memory, VersionMemory)
+    return memory._timelines
+
+
+def test_what_is_asked_one_by_one_is_kept_in_no_order(monkeypatch):
+    monkeypatch.setattr(version_memories, "LEAST", 1)
+    engine = Engine(of_whatever_key(retention=10), lateness=0)
+    for number in range(50):
+        engine.push(ROW, Update(number % 3, {"k": 0, "v": 1}), at=number)
+        engine.push(FACT, {"k": 0, "v": 1}, at=number)
+    assert [one.versions for one in timelines_of(engine, "y").values()] == [[]]  # of three keys
+
+
+def test_what_has_gone_leaves_nothing(monkeypatch):
+    monkeypatch.setattr(version_memories, "LEAST", 1)
+    engine = Engine(looked_up_or_not(retention=10), lateness=0)
+    for number in range(200):
+        engine.push(STREAM, {"k": number // 2, "v": 1}, at=2 * number)
+        engine.push(FACT, {"k": number // 2, "v": 1}, at=2 * number)
+    assert 0 < len(timelines_of(engine, "x")) < 20  # facts of a hundred keys have come
