@@ -125,6 +125,7 @@ class Batch:
         self.is_reconsidered = False  # a copy of a restriction wants to choose, whether matches come or not
         self.is_behind = False  # windows give what they have held back: until all is there, the clock decides nothing
         self.is_pure = False  # results are taken back, which consumption would make wrong (SEMANTICS 1.14)
+        self.tells_steps = False  # what has one identity may come several times, and what is made of it stays
         self.held: Callable[[Slot], Iterable[Entry]]
         self.freed: Noting | None = None  # of windows: what goes with its parts
         self.null_keys: NullKeys
@@ -328,8 +329,9 @@ class Batch:
                 yield self.row_key(match.parts, value), result, identity
             return
         parts = tuple([None if part is None else part.identity for part in match.parts])
+        told = (self.number, parts, self.world.steps) if self.tells_steps else (self.number, parts)
         for place, value in enumerate(match.values):
-            yield self.row_key(match.parts, value), ((), value, match.start, match.end), (self.number, parts, place)
+            yield self.row_key(match.parts, value), ((), value, match.start, match.end), (*told, place)
 
     def described(self, match: Match, place: int = 0) -> tuple[Any, Result]:
         """Return the identity of a result, and what it is."""

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from cartesius.language.families import Slot
     from cartesius.language.matches import Match
     from cartesius.language.patterns import Pattern
+    from cartesius.language.reactives import Reactive
     from cartesius.rows.partial_rows import MaximalRows
 
 
@@ -87,6 +88,8 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     batch.row_key = bindings.row_keys(key)
     _choose_relations(batch, chosen.relation, installed)
     batch.is_pure = any(facts.takes_back(one) for one in installed)
+    may_come_again = any(_may_come_again(slot.reactive) for slot in bindings.slots)
+    batch.tells_steps = may_come_again and not batch.is_pure and isinstance(batch.output, Events)
     batch.body.is_filtered = any(one.admits for one in installed)
     batch.body.is_relative = any(facts.is_relative(one) for one in installed)
     _check_recalling(bindings, installed)
@@ -171,8 +174,14 @@ def _choose_relations(batch: Batch, kind: str | None, installed: Sequence[Instal
     batch.row_key = lambda parts, value: windows.key(parts)
 
 
+def _may_come_again(reactive: Reactive) -> bool:
+    """Whether several events may have one identity: changes of a row, and results that come again once taken back."""
+    restrictions = () if reactive.pattern is None else reactive.pattern.restrictions
+    return reactive.table or any(facts.takes_back(one) for one in restrictions)
+
+
 def _totals(batch: Batch, group: Any, installed: Sequence[Installed], *, is_table: bool) -> Totals | VersionTotals:
-    rest: dict[str, Any] = {"is_table": is_table, "is_durable": batch.world.durable}
+    rest: dict[str, Any] = {"is_table": is_table, "is_durable": batch.world.durable, "step": lambda: batch.world.steps}
     versions = batch.versions
     if versions is None:
         may_lose = not all(_is_for_good(batch, slot, installed) for slot in batch.slots)

@@ -60,9 +60,11 @@ class Totals:
         *,
         is_table: bool,
         is_durable: bool,
+        step: Callable[[], int],
         may_lose: bool = True,
     ) -> None:
         self.name = name
+        self._step = step  # the number of the present one, by which the events of a stream of totals are told
         self.keeps_elements = group.inverse is None and may_lose  # to sum up what is left when some are taken back
         self.is_durable = is_durable
         self.journal = journal
@@ -144,7 +146,7 @@ class Totals:
                 continue
             value = self.group.finish(total)
             if not self.is_table:
-                events.append(Event(value, start, end, 1, self.name, identity))
+                events.append(Event(value, start, end, 1, self.name, (*identity, self._step())))
             elif before is None or not is_unchanged(old[0], value):
                 events.append(Event(Update(key, value), start, end, 1, self.name, identity, before=old))
         for key in self._closed:

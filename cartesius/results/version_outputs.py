@@ -118,10 +118,12 @@ class VersionTotals:
         is_durable: bool,
         moment: Moment,
         horizon: Callable[[], Time],
+        step: Callable[[], int],
     ) -> None:
         self.name = name
         self.journal = journal
         self.group = group
+        self._step = step  # as in `Totals`
         self.is_table = is_table
         self.is_durable = is_durable
         self.moment = moment
@@ -220,9 +222,10 @@ class VersionTotals:
             changes = self._changed.get(key, ())
             changed = [(span, self._row_of(now), self._row_of(before)) for span, before, now in changes]
             if not self.is_table:
-                for span, row, _ in changed:
+                for place, (span, row, _) in enumerate(changed):
                     value = row[0] if row else self.group.finish(self.group.empty)
-                    events.append(Event(value, *times_of(span, cause), 1, self.name, (self.name, key)))
+                    identity = (self.name, key, self._step(), place)
+                    events.append(Event(value, *times_of(span, cause), 1, self.name, identity))
                 continue
             for batch in parted([one for one in changed if not is_unchanged(one[1], one[2])]):
                 rows = [(span, row) for span, row, _ in batch]

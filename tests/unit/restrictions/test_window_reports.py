@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from cartesius import Engine, Update, Window, correlate, run
+from cartesius import Engine, Reactive, Update, Window, correlate, run
 from restrictions import (
     affinely,
     as_table,
@@ -19,6 +19,8 @@ from restrictions import (
     tumbling,
     windowed,
 )
+from restrictions.streams import map_
+from restrictions.tables import max_, reduce, update_stream
 from restrictions.windows import (
     dstream,
     final,
@@ -321,3 +323,20 @@ def test_what_istream_has_given_without_what_dstream_has_is_the_last_evaluation(
         total.subtract(went)
         if all_:
             assert +total == Counter(all_)
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+def test_changes_of_one_row_and_totals_of_one_table_are_events_of_their_own(tier):
+    """Each has the identity of the row, or of the total; reports tell results by their identity."""
+    rows = Reactive("rows", table=True)
+    for changes in (update_stream(rows), changes_of_total(rows)):
+        engine = Engine(
+            correlate(x=changes, yields=lambda x: x.n, restrict=fixed(2, 16, report=final) | rstream()), tier=tier
+        )
+        for value, at in [(5, 7), (17, 9), (9, 10)]:
+            engine.push(rows, Update(1, {"n": value}), at=at)
+        assert [event.value for event in engine.close()] == [9, 17, 5]
+
+
+def changes_of_total(rows):
+    return map_(reduce(rows, max_.of("n")), lambda total: {"n": total})
