@@ -195,6 +195,25 @@ class Deadlines(Generic[A]):
         """Return all that is due some time, in order."""
         return sorted([*filter(_is_wanted, self.heap), *self._asked()], key=lambda item: item[:3])
 
+    def of_others(self, correlations: Collection[int]) -> list[Deadline[A]]:
+        """Return what correlations of other numbers have asked for, wanted or not."""
+        return [item for item in self.heap if item[1][0] not in correlations]
+
+    def leave_out(self, items: Sequence[Deadline[A]]) -> None:
+        """Leave out some of what was asked for, for the time of some steps."""
+        if items:
+            left = {item[:3] for item in items}
+            self.heap = [item for item in self.heap if item[:3] not in left]
+            heapq.heapify(self.heap)
+            self.cancelled -= sum(not _is_wanted(item) for item in items)
+
+    def take_in(self, items: Sequence[Deadline[A]]) -> None:
+        """Take in what was left out."""
+        if items:
+            self.heap += items
+            heapq.heapify(self.heap)
+            self.cancelled += sum(not _is_wanted(item) for item in items)
+
     def forget_all(self, gone: Collection[A]) -> None:
         """Drop what the restrictions of a correlation have asked for, which is at work no longer."""
         self.heap = [item for item in self.heap if item[3] not in gone and _is_wanted(item)]

@@ -79,8 +79,8 @@ def as_table(flows: Sequence[tuple[str, Flow]], *, has_tables: bool) -> pa.Table
     every = [flow for _, flow in flows]
     value = together([flow.value for flow in every])
     value = value if order is None else value.take(order)
-    start = _times(column(np.concatenate([flow.start for flow in every])))
-    end = _times(column(np.concatenate([flow.end for flow in every])))
+    start = _times(column(_one_after_the_other([flow.start for flow in every])))
+    end = _times(column(_one_after_the_other([flow.end for flow in every])))
     columns: dict[str, Any] = {
         "reactive": pa.DictionaryArray.from_arrays(pa.array(column(sources)), names),
         "value": value.to_arrow(),
@@ -182,6 +182,14 @@ def _turns(flow: Flow) -> NDArray[np.int64]:
     return np.full(len(flow), LAST, np.int64) if flow.turn is None else flow.turn
 
 
+def _one_after_the_other(times: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return times as what holds all of them exactly: some may be infinite, or beyond 64 bits."""
+    if len({one.dtype for one in times}) == 1:
+        return np.concatenate(times)
+    every = [time for one in times for time in one.tolist()]
+    return np.array(every, _kind(every))
+
+
 def _times(times: NDArray[Any]) -> Vector:
     return of_values(times.tolist()) if times.dtype == np.object_ else Leaf(pa.array(times))
 
@@ -225,23 +233,25 @@ def events_of(table: pa.Table) -> list[Event]:
 
 def table_of(events: Sequence[Event], outputs: Sequence[tuple[str, bool]]) -> pa.Table:
     """Return events as a table of results; ``outputs`` are the names, and whether each is a table."""
-    tables = {name for name, is_table in outputs if is_table}
-    kind = _kind([time for event in events for time in (event.start, event.end)])
     flows = []
     for name, is_table in outputs:
         places = [place for place, event in enumerate(events) if event.reactive == name]
         mine = [events[place] for place in places]
-        position = np.array(places, np.int64)
-        start, end = np.array([event.start for event in mine], kind), np.array([event.end for event in mine], kind)
-        weight = np.array([event.weight for event in mine], np.int8)
-        if is_table:
-            deletes = np.array([isinstance(event.value, Delete) for event in mine], np.bool_)
-            value = of_values([None if isinstance(one.value, Delete) else one.value.value for one in mine])
-            key = of_values([event.value.key for event in mine])
-            flows.append((name, Flow(position, value, start, end, weight, key, deletes)))
-        else:
-            flows.append((name, Flow(position, of_values([event.value for event in mine]), start, end, weight)))
-    return as_table(flows, has_tables=bool(tables))
+        flows.append((name, flow_of(mine, np.array(places, np.int64), is_table=is_table)))
+    return as_table(flows, has_tables=any(is_table for _, is_table in outputs))
+
+
+def flow_of(events: Sequence[Event], position: NDArray[np.int64], *, is_table: bool) -> Flow:
+    """Return what one output gives, in the order of the steps at ``position``, as columns."""
+    kind = _kind([time for event in events for time in (event.start, event.end)])
+    start, end = np.array([event.start for event in events], kind), np.array([event.end for event in events], kind)
+    weight = np.array([event.weight for event in events], np.int8)
+    if not is_table:
+        return Flow(position, of_values([event.value for event in events]), start, end, weight)
+    deletes = np.array([isinstance(event.value, Delete) for event in events], np.bool_)
+    value = of_values([None if isinstance(one.value, Delete) else one.value.value for one in events])
+    key = of_values([event.value.key for event in events])
+    return Flow(position, value, start, end, weight, key, deletes)
 
 
 def _kind(times: Sequence[Any]) -> Any:

@@ -100,6 +100,8 @@ def _columns(engine: Engine) -> list[State] | None:
     compiled = engine._compiled
     if compiled is None or compiled.states is None or compiled.program is not engine._program:
         return None
+    if len(compiled.states) < len(engine._program.joins):
+        return None
     slots = [slot for join in engine._program.joins for slot in join.slots]
     if any(isinstance(slot.memory, VersionMemory) for slot in slots):
         return None

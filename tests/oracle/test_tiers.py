@@ -211,9 +211,11 @@ def test_half_of_what_is_drawn_compiles_and_every_kernel_is_among_it():
     for family in FAMILIES:
         for _ in range(80):
             case = case_of(family, draw.randbytes(24))
-            found = "it is refused" if case is None else plan(Engine(*case.outputs, **case.options))
-            compiled[family] += not isinstance(found, str)
-            kinds.update(type(stage) for stage in found if not isinstance(stage, str))
+            if case is None:
+                continue
+            found = plan(Engine(*case.outputs, **case.options))
+            compiled[family] += bool(found.stages) and not found.written
+            kinds.update(map(type, found.stages))
     assert min(compiled.values()) >= 80 * 2 // 5, compiled
     assert sum(compiled.values()) >= 80 * len(FAMILIES) // 2, compiled
     missing = (kernels(Stage) | {Near}) - set(kinds)

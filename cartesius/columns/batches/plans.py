@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+
 from cartesius.columns.judgements.ageing import ageing_stage
 from cartesius.columns.judgements.rejudging import judging_stage
 from cartesius.columns.judgements.sifting import sifting_stage
@@ -21,10 +23,11 @@ from cartesius.columns.tables.row_joins import row_join_stage
 from cartesius.columns.tables.table_plans import table_stage
 from cartesius.columns.windows.window_joins import window_join_stage
 from cartesius.columns.windows.window_totals import window_totals_stage
+from cartesius.plan import facts
 from cartesius.plan.nodes import ONLY_CLAUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from cartesius.columns.stages.stages import Stage
     from cartesius.core.engine_core import EngineCore
@@ -38,26 +41,66 @@ KERNELS: tuple[Callable[[Join], Stage | str | None], ...] = (
 """Each returns the stage of a correlation, or why it has none, or nothing, if a correlation is not of its kind."""
 
 
-def plan(engine: EngineCore) -> list[Stage] | str:
-    """Return a stage for each correlation of the program, in its order, or the reason why there is none."""
+@attrs.frozen
+class Plan:
+    """How a batch runs through the correlations of a program.
+
+    Args:
+        stages: Those that columns compute, in their order.
+        written: Why the others are run as written, in their order.
+        reason: Why all of the program is pushed row by row; empty if it is not.
+    """
+
+    stages: list[Stage]
+    written: dict[Join, str]
+    reason: str = ""
+
+
+def plan(engine: EngineCore) -> Plan:
+    """Return how a batch runs through a program: what no kernel knows, or comes behind that, is run as written."""
     reason = _objection(engine)
     if reason:
-        return reason
-    stages = []
-    for join in engine._program.joins:
-        found = stage_of(join)
-        if isinstance(found, str):
-            return f"{join.name}: {found}"
-        stages.append(found)
-    return stages
+        return Plan([], {}, reason)
+    joins, sources = engine._program.joins, engine._program.join_of
+    found = {join: stage_of(join) for join in joins}
+    written = {join: why for join, why in found.items() if isinstance(why, str)}
+    first = next((f"{join.name}: {why}" for join, why in written.items()), "")
+    bound = [(join, slot) for join in joins for slot in join.slots]
+    n_before = -1
+    while n_before < len(written):
+        n_before = len(written)
+        for join, slot in bound:
+            source = sources.get(slot.reactive)
+            if source in written:
+                written.setdefault(join, f"{slot.name!r} comes row by row")
+            elif source is not None and join in written and (why := _not_given_on(source)):
+                written[source] = why
+    stages = {join: stage for join, stage in found.items() if not isinstance(stage, str) and join not in written}
+    if written and (not stages or engine._world.deadlines.floored or _share(stages, written)):
+        return Plan([], {}, first)
+    return Plan(list(stages.values()), {join: written[join] for join in joins if join in written})
+
+
+def _not_given_on(join: Join) -> str:
+    """Say why what a correlation gives comes to others from objects alone."""
+    if any(facts.takes_back(one) for one in join.installed):
+        return "its results may be taken back"
+    if join.is_table or join.batch.versions is not None:
+        return "its rows are read row by row"
+    return ""
+
+
+def _share(some: Iterable[Join], others: Iterable[Join]) -> bool:
+    """Whether a slot of one correlation shares its memory with one of another."""
+    shared, more = ({slot.shared for join in joins for slot in join.slots} - {None} for joins in (some, others))
+    return not shared.isdisjoint(more)
 
 
 def way_of(engine: EngineCore, join: Join) -> str:
     """Say how a batch runs through a correlation: by which kernel, or why row by row."""
+    planned = plan(engine)
     found = stage_of(join)
-    reason = _objection(engine) or (found if isinstance(found, str) else "")
-    if not reason and isinstance(others := plan(engine), str):
-        reason = f"all of a program is compiled, or nothing is, and of {others}"
+    reason = planned.written.get(join) or (found if isinstance(found, str) else planned.reason)
     if reason:
         return f"row by row, as {reason}"
     last = f"; the last batch went row by row, as {engine._why_row_by_row}" if engine._why_row_by_row else ""

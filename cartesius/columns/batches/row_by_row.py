@@ -41,7 +41,7 @@ def one_by_one(engine: EngineCore, feed: Feed, tables: Sequence[pa.Table], done:
             out += error.__dict__.pop("emitted")  # of the row at which it was interrupted, which stands
             done += 1
         if isinstance(error, NotStorable) and done == feed.steps:
-            error.add_note("in push_many: all rows were pushed, but what they gave is nothing columns hold; use push")
+            error.add_note(no_table(done, done))
             raise
         error.add_note(
             f"in push_many, at row {done} of {feed.steps} in the order of arrival; those before it stand, and what they"
@@ -50,6 +50,12 @@ def one_by_one(engine: EngineCore, feed: Feed, tables: Sequence[pa.Table], done:
         with suppress(NotStorable):  # they may be no plain data
             carried(error, dated(stacked([*tables, table_of([*map(calendar.taken, out)], outputs)]), calendar))
         raise
+
+
+def no_table(done: int, steps: int) -> str:
+    """Say, of what rows gave that were pushed, that it is no table."""
+    rows = "all rows" if done == steps else f"{done} of {steps} rows"
+    return f"in push_many: {rows} were pushed, but what they gave is nothing columns hold; use push"
 
 
 def in_order(feed: Feed) -> Iterator[tuple[Reactive, Any, tuple[int, int] | None]]:

@@ -24,9 +24,10 @@ from cartesius.columns.batches.keyed_state import ByKey, Change, whole
 from cartesius.columns.batches.keyless import Keyless
 from cartesius.columns.batches.passing_time import advanced, next_deadline
 from cartesius.columns.batches.plans import plan
-from cartesius.columns.batches.row_by_row import is_table, one_by_one
+from cartesius.columns.batches.row_by_row import is_table, no_table, one_by_one
 from cartesius.columns.batches.single_rows import Rent, row_of
 from cartesius.columns.batches.slicing import between, slice_length, stacked
+from cartesius.columns.batches.written_part import Given, WrittenPart
 from cartesius.columns.judgements.ageing import Ageing
 from cartesius.columns.results import as_table, dated, events_of
 from cartesius.columns.stages.rows import Flow, Rows, nothing
@@ -37,11 +38,11 @@ from cartesius.data.generated import commented
 from cartesius.errors import NotStorable, carried
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from cartesius.columns.batches.kept import Parts
     from cartesius.columns.batches.keyed_state import KeyedState
-    from cartesius.columns.stages.stages import Late, Stage, State
+    from cartesius.columns.stages.stages import Late, Moment, Stage, State
     from cartesius.core.engine_core import EngineCore
     from cartesius.data.events import Event, Time
     from cartesius.language.reactives import Reactive
@@ -67,14 +68,62 @@ class Attempt(Generic[T]):
     late: list[tuple[int, Late]] = attrs.field(factory=list)
 
 
+@attrs.define
+class Ran(Generic[T]):
+    """What running a batch has come to.
+
+    Args:
+        done: How many steps were done, the first ones.
+        late: What was late, with its step.
+        stopped_by: What happened in the step after those; or, if ``made`` is empty, why what they gave is no table.
+        made: What was made of what the outputs gave.
+    """
+
+    done: int
+    late: list[tuple[int, Late]]
+    stopped_by: BaseException | None
+    made: list[T] = attrs.field(factory=list)
+
+
+@attrs.define
+class _Computed:
+    """What columns make of a batch.
+
+    Args:
+        rows: What comes to the inputs.
+        moment: The clock in each step.
+        number: The next arrival number.
+        late: What is late, with its step.
+        counting: What becomes of what comes.
+        latest: The latest end of what comes.
+        flows: What the correlations give.
+        loaded: The states before the batch.
+        states: The states after it.
+        tuples: How many candidates there were.
+        kept: What has changed of the rows that are kept once for all.
+    """
+
+    rows: dict[Reactive, Rows]
+    moment: Moment
+    number: int
+    late: list[tuple[int, Late]]
+    counting: Counting
+    latest: Time
+    flows: dict[Reactive, Flow] = attrs.field(factory=dict)
+    loaded: list[State | KeyedState] = attrs.field(factory=list)
+    states: list[State | KeyedState | Change] = attrs.field(factory=list)
+    tuples: int = 0
+    kept: dict[Reactive, Parts] = attrs.field(factory=dict)
+
+
 class Compiled:
     """The program of an engine as stages, and the state while columns own it."""
 
     def __init__(self, engine: EngineCore) -> None:
         self.program = engine._program
-        found = plan(engine)
-        self.reason = found if isinstance(found, str) else ""
-        self.stages: list[Stage] = [] if isinstance(found, str) else found
+        self._planned = plan(engine)
+        self.reason, self.stages = self._planned.reason, self._planned.stages
+        self.part = WrittenPart(engine, [*self._planned.written]) if self._planned.written else None
         self._keyless = [Keyless(stage.join) for stage in self.stages]
         self.states: list[State | KeyedState] | None = None  # None: the objects own the state
         self.kept: dict[Reactive, Parts] = {}  # what has changed since then of the rows that are kept once for all
@@ -101,7 +150,7 @@ class Compiled:
 
     def push(self, engine: EngineCore, reactive: Reactive, value: Any, start: Time, end: Time) -> list[Event] | None:
         """Push one event, if columns own the state and that is the cheaper way; None: nothing has changed."""
-        if self.states is None or not self.rent.is_paid(self.states):
+        if self.states is None or self.part is not None or not self.rent.is_paid(self.states):
             return None
         row = row_of(value, start, end, is_table=reactive.table)
         if row is None:
@@ -140,30 +189,50 @@ class Compiled:
         """Return the generated code of all stages, each with its pattern, or why there is none."""
         if self.reason:
             return f"# a batch of columns is pushed row by row: {commented(self.reason)}\n"
-        return "\n".join(stage.source() for stage in self.stages)
+        written = [f"# {join.name} is run row by row: {commented(why)}" for join, why in self._planned.written.items()]
+        return "\n".join([*(stage.source() for stage in self.stages), *written])
 
-    def run(self, engine: EngineCore, feed: Feed, shape: Shape[T]) -> tuple[T, list[tuple[int, Late]]]:
-        """Run a batch; return what ``shape`` makes of what the outputs give, and what is late, with its step.
-
-        The journal is open then: the caller closes it when it knows of the results.
+    def run(self, engine: EngineCore, feed: Feed, shape: Shape[T]) -> Ran[T]:
+        """Run a batch, as far as that goes. The journal is open then: the caller closes it once it has the results.
 
         Raises:
             NotColumnar: It cannot be done exactly; nothing has changed.
         """
-        world, program = engine._world, self.program
+        found, given = self._computed(engine, feed), Given(feed.steps)
+        if self.part is not None:
+            given = self.part.run(found.rows, found.flows, found.moment, found.number)
+            if given.stopped_by is not None and not given.done:
+                engine._journal.is_open = False
+                raise _as_reason(given.stopped_by)
+            if given.stopped_by is not None:
+                found = self._computed(engine, between(feed, 0, given.done), found.loaded)
+        ran: Ran[T] = Ran(given.done, sorted([*found.late, *given.late], key=itemgetter(0)), given.stopped_by)
+        try:
+            flows = {reactive: as_flow(one) for reactive, one in found.rows.items()} | found.flows
+            flows |= {} if self.part is None else self.part.flows(given.emitted)
+            outputs = [(self.program.names[output], flows.get(output) or nothing()) for output in self.program.outputs]
+            ran.made = [shape(outputs)]
+        except NotStorable as error:
+            if self.part is None:
+                raise
+            ran.stopped_by = error  # what was done stands
+        self._commit(engine, found, ran)
+        return ran
+
+    def _computed(self, engine: EngineCore, feed: Feed, before: Sequence[State | KeyedState] = ()) -> _Computed:
+        """Return what columns make of a batch, in the state ``before`` it if that was loaded; nothing has changed."""
         moment, late, feed = by_the_clock(engine, feed, [stage.join for stage in self.stages if not stage.keeps_time])
         counting = Counting()
-        counting.come_late(program, late)
+        counting.come_late(self.program, late)
         for one in feed.rows.values():
             if one.key is not None:
                 checked_keys(one.key)
-        flows: dict[Reactive, Flow] = {}
-        number, tuples = world.number + 1, 0
+        number = engine._world.number + 1
         rows = {reactive: _numbered(one, engine._events + 1, number) for reactive, one in feed.rows.items() if len(one)}
-        number += moment.steps
-        states: list[State | KeyedState | Change] = []
+        ends = [int(one.end.max()) for one in rows.values()]
+        found = _Computed(rows, moment, number + moment.steps, late, counting, max(ends, default=engine._latest))
         for place, stage in enumerate(self.stages):
-            arriving, number = _arriving(stage, rows, flows, number)
+            arriving = _arriving(stage, found)
             without: dict[int, int] = {}
             for index, one in arriving.items():
                 arriving[index], aside = self._keyless[place].set_aside(stage.join.slots[index], one)
@@ -172,51 +241,57 @@ class Compiled:
             arriving = {index: one for index, one in arriving.items() if len(one)}
             if self.states is None:
                 self._by_key[place].begin()
-            state = stage.load(arriving) if self.states is None else self.states[place]
+            if self.states is None:
+                state: State | KeyedState = before[place] if before else stage.load(arriving)
+            else:
+                state = self.states[place]
+            found.loaded.append(state)
             outcome, after = self._by_key[place].run(state, arriving, moment)
-            states.append(after)
-            tuples += outcome.tuples
+            found.states.append(after)
+            found.tuples += outcome.tuples
             late += outcome.late
             counting.come(stage, arriving, without, outcome)
-            flows.update(dict.fromkeys(stage.join.reactives, outcome.flow))
-        check_distinct(flows[stage.join.reactives[0]] for stage in self.stages if isinstance(stage, Ageing))
-        kept = {
-            reactive: latest(self.kept.get(reactive, ()), one)
-            for reactive, one in rows.items()
-            if reactive in program.kept
-        }
-        given = {reactive: as_flow(one) for reactive, one in rows.items()} | flows
-        shaped = shape([(program.names[output], given.get(output) or nothing()) for output in program.outputs])
+            found.flows.update(dict.fromkeys(stage.join.reactives, outcome.flow))
+        check_distinct(found.flows[stage.join.reactives[0]] for stage in self.stages if isinstance(stage, Ageing))
+        written = () if self.part is None else self.part.sources
+        for reactive, one in rows.items():
+            if reactive in self.program.kept and reactive not in written:
+                found.kept[reactive] = latest(self.kept.get(reactive, ()), one)
+        return found
+
+    def _commit(self, engine: EngineCore, found: _Computed, ran: Ran[Any]) -> None:
+        """Let a batch have happened."""
+        world = engine._world
         world.journal.is_open = True
-        self.states = [one.made() if isinstance(one, Change) else one for one in states]
+        self.states = [one.made() if isinstance(one, Change) else one for one in found.states]
         engine._direct = {}  # it works on the objects
-        self.kept |= kept
-        world.number, world.candidates = number - 1, world.candidates + tuples
-        world.steps += moment.steps
-        counting.count()
-        late.sort(key=itemgetter(0))
-        world.late.extend(item for _, item in late)
-        if moment.last_clock is not None:
-            world.clock = max(world.clock, moment.last_clock)
-        engine._events += moment.steps
-        ends = [int(one.end.max()) for one in feed.rows.values() if len(one)]
-        engine._latest = max([engine._latest, *ends])
+        self.kept |= found.kept
+        world.number, world.candidates = max(world.number, found.number - 1), world.candidates + found.tuples
+        world.steps += found.moment.steps
+        found.counting.count()
+        world.late.extend(item for _, item in ran.late)
+        if found.moment.last_clock is not None:
+            world.clock = max(world.clock, found.moment.last_clock)
+        engine._events += found.moment.steps
+        engine._latest = max(engine._latest, found.latest)
         engine._is_touched = engine._has_begun = True
-        return shaped, late
 
 
-def _arriving(
-    stage: Stage, rows: Mapping[Reactive, Rows], flows: Mapping[Reactive, Flow], number: int
-) -> tuple[dict[int, Rows], int]:
-    """Return what comes to each slot of a stage, and the number after those that have been given."""
+def _as_reason(error: BaseException) -> BaseException:
+    """Return what is raised for what stopped the first step: an error of its own comes when the step is pushed."""
+    return NotColumnar(str(error)) if isinstance(error, Exception) else error
+
+
+def _arriving(stage: Stage, found: _Computed) -> dict[int, Rows]:
+    """Return what comes to each slot of a stage; what other stages give is numbered."""
     arriving: dict[int, Rows] = {}
     for slot in stage.join.slots:
-        if slot.reactive in rows:
-            arriving[slot.index] = rows[slot.reactive]
-        elif len(flows.get(slot.reactive, ())):
-            arriving[slot.index] = _given_on(flows[slot.reactive], number, stage)
-            number += len(flows[slot.reactive])
-    return arriving, number
+        if slot.reactive in found.rows:
+            arriving[slot.index] = found.rows[slot.reactive]
+        elif len(found.flows.get(slot.reactive, ())):
+            arriving[slot.index] = _given_on(found.flows[slot.reactive], found.number, stage)
+            found.number += len(found.flows[slot.reactive])
+    return arriving
 
 
 def _given_on(flow: Flow, number: int, stage: Stage) -> Rows:
@@ -263,9 +338,9 @@ def push_many(engine: EngineCore, batch: object) -> pa.Table:
         engine._steps.given_up.count(None, reason, many=feed.steps - found.done)
     except BaseException as error:
         engine._steps.is_running = False
-        if not found.made:
+        if not found.done:
             engine._world.calendar.is_dated = before
-        elif not carried(error, dated(stacked(found.made), engine._world.calendar)):
+        elif found.made and not carried(error, dated(stacked(found.made), engine._world.calendar)):
             engine._journal.is_open = True
         raise
     events = engine._events
@@ -301,19 +376,27 @@ def attempt(engine: EngineCore, feed: Feed, shape: Shape[T], found: Attempt[T]) 
     engine._why_row_by_row = _WATCHED if engine._is_watched() else ""
     if compiled.reason or engine._why_row_by_row:
         return found
+    ran: Ran[T] | None = None
     try:
         engine._steps.is_running = True
         with np.errstate(all="ignore"):
             feed = with_times(engine, feed)
-            while found.done < feed.steps or not found.made:
+            while (ran is None or ran.stopped_by is None) and (found.done < feed.steps or not found.made):
                 end = min(found.done + slice_length(compiled.n_retained), feed.steps)
-                made, late = compiled.run(engine, between(feed, found.done, end), shape)
-                found.made.append(made)
+                ran = compiled.run(engine, between(feed, found.done, end), shape)
+                found.made += ran.made
                 engine._journal.is_open = False
-                found.late += [(found.done + step, item) for step, item in late]
-                found.done = end
+                found.late += [(found.done + step, item) for step, item in ran.late]
+                found.done += ran.done
     except (NotColumnar, NotStorable, pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as why:
         engine._why_row_by_row = str(why)
     finally:
         engine._steps.is_running = False
-    return found
+    if ran is None or ran.stopped_by is None:
+        return found
+    if not ran.made:
+        ran.stopped_by.add_note(no_table(found.done, feed.steps))
+    elif isinstance(ran.stopped_by, Exception):
+        engine._why_row_by_row = str(ran.stopped_by)  # the row is pushed once more, and raises with all notes
+        return found
+    raise ran.stopped_by

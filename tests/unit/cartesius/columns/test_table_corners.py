@@ -194,7 +194,8 @@ OTHERS = "there is no kernel for its restrictions together"
     ],
 )
 def test_what_no_kernel_of_tables_computes_says_why(output, reason):
-    assert reason in plan(Engine(output))
+    found = plan(Engine(output))
+    assert reason in (found.reason or str(found.written))
 
 
 def test_of_equal_keys_a_group_keeps_the_one_that_it_was_made_with():

@@ -1,0 +1,251 @@
+"""Batches through programs of which columns compute a part: as if every row were pushed, wherever they stop."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from copy import copy
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import pytest
+from hypothesis import settings
+
+from cartesius import Delete, Engine, Reactive, Update, correlate
+from cartesius.columns.batches.plans import plan
+from cartesius.columns.batches.running import Compiled
+from cartesius.columns.batches.written_part import WrittenPart
+from cartesius.columns.results import events_of
+from cartesius.errors import NotStorable
+from restrictions import first_match, in_sequence, key_by, lifo, most_recently, take, within
+from restrictions.streams import map_
+from restrictions.tables import changelog, inner_join, to_table, update_stream
+from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_windows  # noqa: F401 - they enter exports
+from tests.laws.catalogue import EXPORTS, Program, program_of
+from tests.laws.catalogue_law import check
+from tests.laws.catalogue_rows import fruitful_rows
+from tests.laws.interruption import KINDS, Scene, lines_of
+from tests.laws.interruption import check as check_interrupted
+from tests.laws.test_interruption import sliced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROGRAMS = settings().max_examples
+X, Y, Z = (Reactive(name) for name in "xyz")
+T = Reactive("t", table=True)
+
+
+def programs(start: str) -> Iterator[tuple[str, Program]]:
+    """Programs of which columns compute a part, and the seeds of each."""
+    number = 0
+    while True:
+        number += 1
+        seed = f"{start}/{number}"
+        program = program_of(random.Random(seed).sample(sorted(EXPORTS), 5), seed)
+        if program is not None and plan(Engine(*program.outputs, **program.options)).written:
+            yield seed, program
+
+
+def test_all_ways_of_running_such_a_program_agree(pytestconfig):
+    found = programs(f"part {pytestconfig.getoption('--hypothesis-seed') or 0}")
+    outcomes: Counter[str] = Counter()
+
+    def run(part: WrittenPart, *batch: Any) -> Any:
+        given = ran(part, *batch)
+        outcomes["stopped" if given.stopped_by is not None else "gave results" if given.emitted else "gave none"] += 1
+        return given
+
+    ran = WrittenPart.run
+    with mock.patch.object(WrittenPart, "run", run):
+        for _ in range(PROGRAMS):
+            seed, program = next(found)
+            check(program, seed)
+    print(outcomes)
+    assert outcomes["gave results"] >= PROGRAMS // 5, outcomes
+
+
+def test_a_batch_that_is_interrupted_has_done_its_first_rows_or_says_that_the_engine_is_broken(pytestconfig):
+    draw = random.Random(pytestconfig.getoption("--hypothesis-seed") or 0)
+    outcomes: Counter[str] = Counter()
+    for seed, program in programs(f"interrupted {draw.random()}"):
+        rows = tuple((fruitful_rows(program, seed) or [])[:12])
+        if not rows:
+            continue
+        at = draw.randrange(len(rows))
+        batch = rows[at : at + 4]
+        scene = Scene(
+            program, None, rows[:at], "push_many", partial(sliced, draw.choice([1, 2, 100]), batch), (), batch
+        )
+        n = len(lines_of(scene))
+        for line in draw.sample(range(n), min(n, 8)):
+            outcomes[check_interrupted(scene, draw.choice(KINDS), line)] += 1
+        if outcomes.total() >= 3 * PROGRAMS:
+            break
+    print(outcomes)
+    assert outcomes["in part"] >= PROGRAMS // 5
+    assert outcomes["broken"] < outcomes.total() / 4
+
+
+# ------------------------------------------------------------------------ what the laws have found, each by itself
+
+
+BODIES: dict[tuple[str, ...], Any] = {
+    ("a",): lambda a: (a,),
+    ("a", "b"): lambda a, b: (a, b),
+    ("a", "z"): lambda a, z: (a, z),
+    ("b", "z"): lambda b, z: (b, z),
+}
+
+
+def pairs(restrict: Any, **slots: Reactive) -> Reactive:
+    variables: dict[str, Any] = {**slots}
+    return correlate(yields=BODIES[tuple(slots)], restrict=restrict, name="pairs", **variables)
+
+
+def pushed(output: Reactive, rows: list[tuple[Reactive, Any, int]], **options: Any) -> list[Any]:
+    engine = Engine(output, tier="reference", **options)
+    return [(one.value, one.start, one.end) for row in rows for one in engine.push(*row)]
+
+
+def batched(engine: Engine, rows: list[tuple[Reactive, Any, int]]) -> list[Any]:
+    columns: dict[Reactive, dict[str, list[Any]]] = {}
+    for order, (reactive, row, at) in enumerate(rows):
+        mine = columns.setdefault(reactive, {})
+        for name, value in {"order": order, "at": at, **row}.items():
+            mine.setdefault(name, []).append(value)
+    found = engine.push_many(columns)
+    assert isinstance(engine._compiled, Compiled)
+    assert engine._compiled.part is not None
+    return [(one.value, one.start, one.end) for one in events_of(found)]
+
+
+def latest(body: Any = lambda x, y: {"k": x.k, "v": x.v - y.v}) -> Reactive:
+    return correlate(x=X, y=Y, yields=body, restrict=key_by(x="k", y="k") | most_recently("x", "y"), name="latest")
+
+
+ROWS = [(reactive, {"k": k % 3, "v": v}, v) for v, (reactive, k) in enumerate([(X, 0), (Y, 0), (Z, 0), (X, 1)] * 6)]
+
+
+@pytest.mark.parametrize("options", [{}, {"lateness": 2}], ids=str)
+def test_behind_a_kernel_a_correlation_runs_as_written(options):
+    output = pairs(key_by(a="k", z="k") | within(4, "a", "z") | first_match(), a=latest(), z=Z)
+    engine = Engine(output, **options)
+    kernels = [line for line in engine.explain().splitlines() if line.startswith("  push_many")]
+    assert kernels == [
+        "  push_many     compiled: the kernel of versions",
+        "  push_many     row by row, as first_match() is run as written",
+    ]
+    found = [one for start in range(0, len(ROWS), 5) for one in batched(engine, ROWS[start : start + 5])]
+    assert found == pushed(output, ROWS, **options) != []
+    assert "# pairs is run row by row: first_match() is run as written" in engine.source()
+
+
+def test_what_comes_behind_what_is_written_is_written():
+    middle = map_(pairs(take(9, "a"), a=latest()), lambda row: row[0])
+    engine = Engine(pairs(key_by(b="k", z="k") | most_recently("b", "z"), b=middle, z=Z))
+    assert [*map(str, plan(engine).written.values())] == [
+        "take(9, 'a') is run as written",
+        "'row' comes row by row",
+        "'b' comes row by row",
+    ]
+    assert len(plan(engine).stages) == 1
+
+
+def test_where_a_body_raises_the_rows_before_stand_in_columns_and_objects():
+    def body(a, z):
+        return a.v // (z.v - 10)
+
+    output = correlate(
+        a=latest(), z=Z, yields=body, restrict=key_by(a="k", z="k") | within(9, "a", "z") | first_match(), name="ratio"
+    )
+    engine, reference = Engine(output), Engine(output, tier="reference")
+    expected = [one.value for row in ROWS[:10] for one in reference.push(*row)]
+    with pytest.raises(ZeroDivisionError) as told:
+        batched(engine, ROWS)
+    assert [one.value for one in events_of(vars(told.value)["emitted"])] == expected != []
+    assert any("at row 10 of 24" in note for note in told.value.__notes__)
+    assert engine.stats.events == 10
+    rest = [one.value for row in ROWS[11:] for one in reference.push(*row)]
+    assert [one[0] for one in batched(engine, ROWS[11:])] == rest != []
+
+
+def test_what_is_no_plain_data_is_lost_with_an_error_that_says_so():
+    output = correlate(a=latest(), yields=lambda a: {a.k: object()}, restrict=take(2, "a"), name="odd")
+    engine = Engine(output)
+    with pytest.raises(NotStorable, match="object") as told:
+        batched(engine, [row for row in ROWS if row[0] is not Z])
+    assert "all rows were pushed, but what they gave is nothing columns hold" in str(told.value.__notes__)
+    assert engine.stats.events == 18
+
+
+def test_an_event_of_two_names_is_one_event():
+    """Two calls of `map_` with one function are one correlation; strict contiguity tells events by their identity."""
+
+    def key(change: Any) -> Any:
+        return change.key
+
+    one, other = (map_(changelog(T), key) for _ in range(2))
+    output = pairs(in_sequence("a", "b", contiguity="strict") | lifo(), a=one, b=other)
+    reference = Engine(output, tier="reference")
+    events = [one for at in (1, 3, 5) for one in reference.push(T, Update(at, {"n": at}), (at, at + 1))]
+    assert [one.value for one in events] == [(1, 3), (3, 5)]
+    batch = {"key": [1, 3, 5], "n": [1, 3, 5], "start": [1, 3, 5], "end": [2, 4, 6]}
+    assert [one.value for one in events_of(Engine(output).push_many({T: batch}))] == [(1, 3), (3, 5)]
+
+
+def test_rows_that_both_parts_read_are_kept_once_for_both():
+    """A batch that stops is computed once more, from the rows that were there before it."""
+    seen = update_stream(T)
+    joined = changelog(inner_join(to_table(pairs(take(3, "a"), a=seen), key=lambda row: row[0].k), T))
+    output = correlate(a=map_(joined, lambda change: change.key), b=seen, yields=lambda a, b: (a, b.n))
+    rows = [(T, {"key": 0, "k": k, "n": n}, n) for n, k in enumerate([1, None, 2, 1, 1, 2])]
+    updates = [(T, Update(row["key"], {"k": row["k"], "n": row["n"]}), at) for _, row, at in rows]
+    engine = Engine(output)
+    assert batched(engine, rows) == pushed(output, updates)
+    reference = Engine(output, tier="reference")
+    for row in updates:
+        reference.push(*row)
+    assert engine.push(T, Delete(0), 9) == reference.push(T, Delete(0), 9)
+    assert engine.stats.fates == reference.stats.fates
+
+
+_coming, _computed, _run = WrittenPart._coming, Compiled._computed, WrittenPart.run
+
+
+def _numbered_by_name(part: WrittenPart, rows: Any, flows: Any, number: int) -> Any:
+    return _coming(part, rows, {name: copy(flow) for name, flow in flows.items()}, number)
+
+
+def _loaded_anew(compiled: Compiled, engine: Engine, feed: Any, before: Any = ()) -> Any:
+    return _computed(compiled, engine, feed)
+
+
+def _computed_whole(part: WrittenPart, rows: Any, flows: Any, moment: Any, number: int) -> Any:
+    given = _run(part, rows, flows, moment, number)
+    given.done = moment.steps
+    return given
+
+
+MISTAKES = {
+    "each name of a correlation numbers its results": (
+        (WrittenPart, "_coming", _numbered_by_name),
+        test_an_event_of_two_names_is_one_event,
+    ),
+    "what was there is loaded after the written part": (
+        (Compiled, "_computed", _loaded_anew),
+        test_rows_that_both_parts_read_are_kept_once_for_both,
+    ),
+    "columns go on where the written part has stopped": (
+        (WrittenPart, "run", _computed_whole),
+        test_where_a_body_raises_the_rows_before_stand_in_columns_and_objects,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_planted_mistake_is_found(name):
+    mistake, test = MISTAKES[name]
+    with mock.patch.object(*mistake), pytest.raises((AssertionError, pytest.fail.Exception)):
+        test()
