@@ -87,7 +87,7 @@ class leaving(Restriction):
         if installed.join.batch.freed is not None:
             installed.join.batch.freed.forget(now - 1)
 
-    def may_give(self, *, is_shown: bool) -> bool:
+    def may_give(self, *, is_shown: bool, is_awaited: bool) -> bool:
         """Nothing: it forgets."""
         return False
 
@@ -141,7 +141,7 @@ class retaining(Restriction):
         installed, _ = of_clause("retaining")
         installed.join.batch.windows.release(now - self.retention)
 
-    def may_give(self, *, is_shown: bool) -> bool:
+    def may_give(self, *, is_shown: bool, is_awaited: bool) -> bool:
         """Nothing: it forgets."""
         return False
 
@@ -158,8 +158,10 @@ def keep_closed(installed: Installed, closed_at: Time) -> bool:
 def may_give(installed: Installed) -> bool:
     """Whether a tick that a restriction has asked for may give anything, if no event comes any more."""
     batch = installed.join.batch
-    is_shown = batch.is_pure or isinstance(batch.output, Relations)
-    return any(installed.copies.get(key, installed.stateless).may_give(is_shown=is_shown) for key in installed.due)
+    is_relation = isinstance(batch.output, Relations)
+    is_shown, is_awaited = batch.is_pure or is_relation, batch.partial is not None or is_relation
+    copies = (installed.copies.get(key, installed.stateless) for key in installed.due)
+    return any(copy.may_give(is_shown=is_shown, is_awaited=is_awaited) for copy in copies)
 
 
 class FreedResults:

@@ -330,11 +330,12 @@ class Restriction(Composable, Handler):
         """Say, if it opens windows, for which deadlines nothing of a window may be held back: closing and freeing."""
         return (self.closed_at(window) - 1,)
 
-    def may_give(self, *, is_shown: bool) -> bool:
+    def may_give(self, *, is_shown: bool, is_awaited: bool) -> bool:
         """Say, of a copy that has asked for a tick, whether that may give anything if no event comes any more.
 
         Args:
             is_shown: Whether an entry in memory is a result, as where relations are reported, or one that leaves is.
+            is_awaited: Whether something comes when an entry has expired: its row without a partner, or a relation.
         """
         return True
 

@@ -1,7 +1,7 @@
 """Completion: when an output has emitted all that it will.
 
-A bare correlation completes when all its inputs have, and no deadline is due. These say otherwise, for the operators of
-`streams`, each as ReactiveX has it.
+A bare correlation completes when all its inputs have, and no deadline may give anything. These say otherwise, for the
+operators of `streams`, each as ReactiveX has it.
 
 Source: SEMANTICS 1.11.
 """

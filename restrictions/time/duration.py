@@ -53,6 +53,10 @@ class _expiring(Restriction):
         """Return the last end that a partner of ``entry`` may have."""
         raise NotImplementedError  # each subclass says
 
+    def may_give(self, *, is_shown: bool, is_awaited: bool) -> bool:
+        """At most the row without a partner: otherwise it forgets."""
+        return is_awaited
+
     def _remember(self, slot: Slot, entry: Entry) -> None:
         if EARLIEST in (entry.start, entry.end):  # what has always been so can match nothing that ends
             expire(slot, entry)
@@ -87,7 +91,8 @@ class within(_expiring):
 
     State: none. Relies on no order. Commutes with every other `within` and with `most_recently`.
 
-    Completes when one of the slots has ended and nothing of it is left.
+    Completes when one of the slots has ended and nothing of it is left, or all inputs have ended: entries that are
+    merely to be forgotten delay nothing.
 
     Raises:
         InvalidArgument: A negative duration; when a correlation is built: beside `optionally` in one of more than two
@@ -158,7 +163,7 @@ class lasting(_expiring):
 
     State: none. Relies on no order. Commutes with `lasting` of other slots and with `most_recently`.
 
-    Completes when the slot has ended and nothing of it is left.
+    Completes when the slot has ended and nothing of it is left, or all inputs have ended.
 
     Raises:
         InvalidArgument: A negative duration.

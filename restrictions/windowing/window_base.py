@@ -342,7 +342,7 @@ class windowing(Restriction):
         self.contents = {other: queue for other, queue in self.contents.items() if other != window}
         self.reported = self.reported - {window}
 
-    def may_give(self, *, is_shown: bool) -> bool:
+    def may_give(self, *, is_shown: bool, is_awaited: bool) -> bool:
         """What is held is yet to come; of what has come, at most that it leaves. An open window is never closed."""
         is_reported = is_shown and self.report.waits
         coming = (window for window in self.contents if window.end < LATEST and window not in self.reported)

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from cartesius import Engine, Reactive, Update, correlate
 from cartesius.errors import InvalidArgument
 from restrictions import as_table, cartesian, key_by, most_recently, only, optionally, retracting, within
+from restrictions.streams import fork_join
+from restrictions.time.duration import apart, lasting
 
 x, y, z = Reactive("x"), Reactive("y"), Reactive("z")
 
@@ -264,6 +266,28 @@ def test_it_completes_when_a_side_has_ended_and_nothing_of_it_is_left():
     assert not engine.done
     engine.advance(14)
     assert engine.done
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+@pytest.mark.parametrize(
+    "band", [within(3, "x", "y"), within(3, "x", "y") | retracting(), lasting("x", 3), apart("x", "y", 0, 3)]
+)
+def test_it_completes_when_all_inputs_have_ended_though_entries_are_left_to_be_forgotten(band, tier):
+    engine = Engine(pairs(band), tier=tier)
+    feed(engine, (x, 1, 10), (y, 2, 10))
+    engine.end(x)
+    assert not engine.done
+    engine.end(y)
+    assert engine.done
+    engine.advance(20)
+    assert engine.stats.retained <= 1  # `lasting` is of one slot: the other is kept
+
+
+def test_what_waits_for_its_end_need_not_wait_for_the_clock():
+    engine = Engine(fork_join(pairs(within(3, "x", "y"))))
+    feed(engine, (x, 1, 10), (y, 2, 10))
+    assert engine.end(x) == []
+    assert values(engine.end(y)) == [((1, 2),)]
 
 
 def test_it_does_not_complete_while_a_row_without_a_partner_may_come():
