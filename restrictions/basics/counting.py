@@ -121,6 +121,9 @@ def take(n: int, *slots: str | Reactive) -> Restriction:
         *slots: The slots whose events are counted, of each key right of a `key_by`; none: results are counted, and the
             output completes with the n-th.
 
+    Results are counted over all keys, and right of windows in each window. Each value that a body yields counts; what a
+    selector to the left does not ask for, as `first_match` does not, is not counted.
+
     State: a count. Relies on arrival order.
 
     Raises:
@@ -199,7 +202,8 @@ def every_nth(n: int, *slots: str | Reactive) -> Restriction:
 
     Args:
         n: An int ≥ 1, dimensionless; 1 lets everything through.
-        *slots: The slots whose events are counted, of each key right of a `key_by`; none: results are counted.
+        *slots: The slots whose events are counted, of each key right of a `key_by`; none: results are counted, as
+            `take` counts them.
 
     State: a count. Relies on arrival order.
 

@@ -95,6 +95,9 @@ class first_match(Restriction):
     >>> [event.value for event in run(newest, [(left, 1), (left, 2), (right, "x"), (left, 3)])]
     [(2, 'x'), (3, 'x')]
 
+    A match is a combination: if a body yields several values for it, all of them come. A batch has one first match,
+    whatever its keys are; right of windows each window has one.
+
     State: none. Relies on arrival order.
 
     Law:
@@ -178,6 +181,10 @@ class ordered_by(Restriction):
     Args:
         key: A function of a match: of its ``value``, ``start``, ``end``, or ``parts`` (events, in slot order). None
             comes last, a NaN before that; so do parts of a tuple.
+
+    Of several values that a body yields for a match ``value`` is the first, and they stay together. What is used up by
+    the time that it is reached, beside `affinely`, is left out. Beside `retracting` what is taken back comes as
+    it is enumerated.
 
     State: none. Relies on no order of its own. Commutes with no other selector.
 
