@@ -180,6 +180,23 @@ def test_what_is_no_plain_data_is_lost_with_an_error_that_says_so():
     assert engine.stats.events == 18
 
 
+def test_a_small_batch_does_not_take_over_what_many_rows_have_left():
+    """Each call between two batches gives it back: so much costs as many rows that are pushed, and no more."""
+    output = pairs(key_by(a="k", z="k") | within(4, "a", "z") | first_match(), a=latest(), z=Z)
+    engine, reference = Engine(output), Engine(output, tier="reference")
+    for at in range(100):
+        for one in (engine, reference):
+            one.push(X, {"k": at, "v": 1}, at)
+    for length, why in [(10, "it is small beside what is held"), (13, ""), (1, ""), (5, "")]:
+        start = engine.stats.events if length == 10 else engine._events
+        rows = [([X, Y, Z][at % 3], {"k": at % 5, "v": at}, at) for at in range(start, start + length)]
+        assert batched(engine, rows) == [
+            (one.value, one.start, one.end) for row in rows for one in reference.push(*row)
+        ]
+        assert engine._why_row_by_row == why
+    assert engine.stats.events == reference.stats.events
+
+
 def test_an_event_of_two_names_is_one_event():
     """Two calls of `map_` with one function are one correlation; strict contiguity tells events by their identity."""
 

@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     Shape: TypeAlias = "Callable[[Sequence[tuple[str, Flow]]], T]"
 
 T = TypeVar("T")
+_FEW: Final = 8
+"""What objects hold of a program that is compiled in part is taken over for a batch of every eighth part of it, at
+least: any other call gives it back, which costs as much as so many rows that are pushed."""
 _WATCHED: Final = "somebody listens, an input has ended, or some input has events already"
 
 
@@ -184,6 +187,13 @@ class Compiled:
         """How many rows columns hold."""
         kept = sum(len(rows) for parts in self.kept.values() for rows in parts)
         return kept + sum(state.n_retained for state in self.states or ())
+
+    def is_too_much_for(self, steps: int) -> bool:
+        """Whether objects hold more than a batch of so many rows should take over, where a part is written."""
+        if self.part is None or self.states is not None:
+            return False
+        held = sum(len(slot.memory.all()) for stage in self.stages for slot in stage.join.slots)
+        return held > _FEW * steps
 
     def source(self) -> str:
         """Return the generated code of all stages, each with its pattern, or why there is none."""
@@ -374,6 +384,8 @@ def attempt(engine: EngineCore, feed: Feed, shape: Shape[T], found: Attempt[T]) 
     """
     compiled = compiled_of(engine)
     engine._why_row_by_row = _WATCHED if engine._is_watched() else ""
+    if compiled.is_too_much_for(feed.steps):
+        engine._why_row_by_row = "it is small beside what is held"
     if compiled.reason or engine._why_row_by_row:
         return found
     ran: Ran[T] | None = None
