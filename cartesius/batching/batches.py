@@ -375,6 +375,8 @@ class Batch:
         """Let what leaves at the end of the batch go."""
         for slot, entry in self.leaving:
             if slot.memory.holds(entry):
+                if self.partial is not None and self.versions is None:  # what was valid before is no partner now
+                    self.partial.let_go(slot, entry)
                 self.count_left(slot, entry, Fate.USED_UP if entry.uses == 0 else Fate.EXPIRED)
                 self._remove(slot, entry)
         self.leaving.clear()

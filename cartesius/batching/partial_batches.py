@@ -50,7 +50,9 @@ class PartialBatch:
         before, batch.cause = batch.cause, default
         batch.choose(new)
         batch.cause = before
-        self._let_finals_go()
+        for slot, entry in self._final:
+            self.let_go(slot, entry)
+        self._final.clear()
 
     def finalise(self, slot: Slot, entry: Entry) -> None:
         """Note that nothing can match an entry any more."""
@@ -66,13 +68,15 @@ class PartialBatch:
         }
         return [found[rank] for rank in sorted(found)]
 
-    def _let_finals_go(self) -> None:
-        """Note with whom they have been matched, before they leave: those have not missed anything."""
-        for slot, entry in self._final:
-            for partner in self.rows.partners(slot.index, entry):
+    def let_go(self, slot: Slot, entry: Entry) -> None:
+        """Note with whom an entry has been matched, before it leaves: those have not missed it."""
+        if not self.rows.optional[slot.index]:
+            return
+        for partner in self.rows.partners(slot.index, entry):
+            met = partner.noted("met", ())
+            if slot.index not in met:
                 self.batch.world.journal.append(partial(setattr, partner, "more", partner.more))
-                partner.note(met=True)
-        self._final.clear()
+                partner.note(met=(*met, slot.index))
 
     def clear(self) -> None:
         """Forget a batch that failed; the journal has undone what it did."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from cartesius.data.entries import FRESH, GONE, Candidate
 from cartesius.rows.enumeration import Link, newest_first
+from cartesius.rows.partial_rows import has_met
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -88,8 +89,7 @@ class AskedRows:
 
     @staticmethod
     def _is_there(row: Candidate) -> bool:
-        present = [part for part in row if part is not None]
-        return bool(present) and (len(present) == len(row) or not any([part.noted("met") for part in present]))
+        return any(part is not None for part in row) and not has_met(row)
 
     def _are_linked(self, row: Candidate) -> bool:
         for link in self.links:

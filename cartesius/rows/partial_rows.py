@@ -53,6 +53,12 @@ class MaximalRows(Protocol):
         """Return the slots that may have a part in a row of an event of ``slot`` that has no key in some spaces."""
 
 
+def has_met(row: Candidate) -> bool:
+    """Whether a part has met one that is missing beside it, which has left since: it has not missed it."""
+    missing = [slot for slot, part in enumerate(row) if part is None]
+    return any(slot in part.noted("met", ()) for part in row if part is not None for slot in missing)
+
+
 class PartialRows:
     """The maximal partial rows over ``memories`` under ``links`` and ``conditions``."""
 
@@ -147,7 +153,8 @@ class PartialRows:
 
     def partners(self, slot: int, entry: Entry) -> list[Entry]:
         """Return the entries that match one of ``slot``."""
-        return [other for step in self.neighbours[slot] for other in self._matches(slot, entry, step, GONE)]
+        found = [other for step in self.neighbours[slot] for other in self._matches(slot, entry, step, GONE)]
+        return found + [one for tree in self.trees if slot not in tree for s in tree for one in self._present(s, GONE)]
 
     def met_without(self, slot: int, spaces: Collection[int]) -> set[int]:
         """Return the slots that may have a part in a row of an event of ``slot`` that has no key in some spaces."""
@@ -175,8 +182,7 @@ class PartialRows:
         for step in self.neighbours[slot]:
             back = next(other for other in self.neighbours[step.slot] if other.slot == slot)
             for partner in self._matches(slot, entry, step, skip):
-                # A partner of another entry misses nothing.
-                if not partner.noted("met") and not self._matches(step.slot, partner, back, skip):
+                if not self._matches(step.slot, partner, back, skip):  # a partner of another entry misses nothing
                     yield {slot: None, step.slot: partner}
         tree = next(tree for tree in self.trees if slot in tree)
         if len(self.trees) > 1 and all(self.optional[s] for s in tree):  # beside others, a tree may be empty
@@ -189,7 +195,7 @@ class PartialRows:
             for part in combination:
                 for slot, entry in part.items():
                     row[slot] = entry
-            if any(entry is not None for entry in row):
+            if any(entry is not None for entry in row) and not has_met(row):
                 yield row
 
     def _tree_rows(self, tree: list[int], pins: Mapping[int, Entry | None], skip: int) -> Iterator[dict[int, Entry]]:
@@ -234,8 +240,7 @@ class PartialRows:
             if matches:
                 branch = [row for match in matches for row in self._grow(step.slot, match, slot, pins, skip)]
             else:
-                is_missing = not entry.noted("met") and self._may_miss(step.slot, slot, pins)
-                branch = [{}] if is_missing else []
+                branch = [{}] if self._may_miss(step.slot, slot, pins) else []
             if not branch:
                 return
             branches.append(branch)

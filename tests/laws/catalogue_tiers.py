@@ -119,8 +119,8 @@ class Way:
         for event in events:
             if isinstance(event.value, Update | Delete):
                 continue
-            if event.weight < 0:  # where partners leave at once, a row without one may be taken back more than once
-                self.standing.discard(event.identity)
+            if event.weight < 0:
+                self.standing.remove(event.identity)
             elif event.identity in self.standing:
                 message = f"two results have one identity, {event.identity}: {event}"
                 raise Difference(message)

@@ -126,7 +126,7 @@ class Stepping(Stage):
         store_uses(self.join.slots, rest.uses)
         for slot, met in zip(self.join.slots, rest.met, strict=True):
             for entry in (one for one, has_met in zip(slot.memory.all(), met, strict=True) if has_met):
-                entry.note(met=True)
+                entry.note(met=(1 - slot.index,))  # of two slots the other one
         for (one, _), held in zip(self.shape.gates, rest.held, strict=True):
             store_held(self.join, one, held)
         self.shape.expiring.store(state, rest.ghosts)

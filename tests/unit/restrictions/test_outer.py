@@ -6,7 +6,8 @@ import pytest
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.errors import InvalidArgument
-from restrictions import affinely, as_table, most_recently, optionally, retracting
+from restrictions import affinely, as_table, momentarily, most_recently, optionally, retracting, tumbling, within
+from restrictions.windows import on_close
 
 
 def changes(events):
@@ -58,6 +59,28 @@ def test_slots_that_nothing_connects_are_missing_only_while_they_are_empty(left,
     assert changes(engine.push(left, 1)) == [((1, None), 1)]
     assert changes(engine.push(right, "a")) == [((1, None), -1), ((1, "a"), 1)]
     assert changes(engine.push(left, 2)) == [((2, "a"), 1)]
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+@pytest.mark.parametrize("where", [lambda x, y: x.k == y.k, None])
+def test_who_has_met_a_partner_that_has_left_since_has_missed_none(where, tier):
+    """Results of what leaves by itself stand: so the row without a partner does not come again."""
+    left, right, rows = Reactive("left"), Reactive("right"), Reactive("rows", table=True)
+    met = [((1, 10), 1), ((1, 11), 1)]
+    for source, restrict, expected in [
+        (left, momentarily("y") | optionally("y") | retracting(), [((1, None), 1), ((1, None), -1), *met]),
+        (rows, tumbling(4, report=on_close) | optionally("y") | retracting(), [((1, None), 1), ((1, None), -1), *met]),
+        (left, within(20, "x", "y") | momentarily("y") | optionally("y"), met),
+    ]:
+        pairs = correlate(
+            x=source, y=right, where=where, yields=lambda x, y: (x.v, None if y is None else y.v), restrict=restrict
+        )
+        engine = Engine(pairs, lateness=0, tier=tier)
+        row = {"k": 1, "v": 1}
+        events = engine.push(source, Update(1, row) if source is rows else row, at=5)
+        for value, at in [(10, 6), (11, 12)]:
+            events += engine.push(right, {"k": 1, "v": value}, at=at)
+        assert [(event.value, event.weight) for event in [*events, *engine.close()]] == expected
 
 
 def test_a_condition_on_the_mandatory_part_alone_still_holds(left, right):
