@@ -348,7 +348,7 @@ def push_many(engine: EngineCore, batch: object) -> pa.Table:
         engine._steps.given_up.count(None, reason, many=feed.steps - found.done)
     except BaseException as error:
         engine._steps.is_running = False
-        if not found.done:
+        if not found.done and not found.made:
             engine._world.calendar.is_dated = before
         elif found.made and not carried(error, dated(stacked(found.made), engine._world.calendar)):
             engine._journal.is_open = True
@@ -396,10 +396,10 @@ def attempt(engine: EngineCore, feed: Feed, shape: Shape[T], found: Attempt[T]) 
             while (ran is None or ran.stopped_by is None) and (found.done < feed.steps or not found.made):
                 end = min(found.done + slice_length(compiled.n_retained), feed.steps)
                 ran = compiled.run(engine, between(feed, found.done, end), shape)
-                found.made += ran.made
-                engine._journal.is_open = False
                 found.late += [(found.done + step, item) for step, item in ran.late]
+                found.made += ran.made
                 found.done += ran.done
+                engine._journal.is_open = False  # last: who is interrupted before has an engine that is broken
     except (NotColumnar, NotStorable, pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as why:
         engine._why_row_by_row = str(why)
     finally:
