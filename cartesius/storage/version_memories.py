@@ -141,7 +141,13 @@ class VersionMemory(Memory):
 
     def remember(self, version: Version) -> None:
         """Put a version, or a deletion, into the history of its key."""
-        self.journal.append(partial(self._drop, version))
+        number = version.number
+
+        def undo() -> None:
+            version.number = number  # by which it is found; if it was stored, that has been undone before
+            self._drop(version)
+
+        self.journal.append(undo)
         self._bring(version)
         self._look_at(version)
 

@@ -7,7 +7,7 @@ bisection with brute force, over short ones.
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
@@ -65,6 +65,12 @@ def of_several_at_once(**options):
     return correlate(x=Reactive("asked"), y=pairs, yields=lambda x, y: (x.v, y.v), restrict=stack)
 
 
+def stored_and_failed(**options):
+    """A version of 6 is stored, as it wins over all others of its time, and then its row cannot be made."""
+    stack = key_by(x="k", y="k") | retracting() | versioned("y", **options)
+    return correlate(x=FACT, y=STREAM, yields=lambda x, y: (x.v, y.v, 12 // (6 - y.v)), restrict=stack)
+
+
 PROGRAMS = [looked_up, looked_up_or_not, of_whatever_key, used_once, joined_twice, of_several_at_once]
 TIMES = st.one_of(st.integers(0, 12), st.integers(0, 200))
 ARRIVALS = st.lists(
@@ -72,8 +78,9 @@ ARRIVALS = st.lists(
 )
 
 
-def run(program, arrivals, options, snapshot_at):
-    engine = Engine(program(**options))
+def run(program, arrivals, options, snapshot_at, failed=None):
+    """What comes of arrivals, but for those in ``failed``; where it is empty, those that fail are put there."""
+    without, engine = {*(failed or ())}, Engine(program(**options))
     out: list[object] = []
     for place, (source, key, value, time) in enumerate(arrivals):
         if place == snapshot_at:
@@ -83,14 +90,12 @@ def run(program, arrivals, options, snapshot_at):
         row = {"k": key, "v": value}
         change = (Delete(key) if value < 0 else Update(key, row)) if reactive.table else row
         try:
-            out.append(
-                [
-                    (event.value, event.start, event.end, event.weight)
-                    for event in engine.push(reactive, change, at=time)
-                ]
-            )
+            events = [] if place in without else engine.push(reactive, change, at=time)
+            out.append([(one.value, one.start, one.end, one.weight) for one in events])
         except ZeroDivisionError as error:
-            out.append(repr(error))
+            out.append(repr(error) if failed is None else [])
+            if failed is not None:
+                failed.append(place)
         engine._check_invariants()
         if place % 20 == 19:
             out.append(repr(engine.advance(time)))
@@ -106,6 +111,17 @@ def test_what_holds_is_found_as_if_each_were_asked(program, arrivals, retention,
         found = run(program, arrivals, options, snapshot_at)
         patch.setattr(version_memories, "is_in_order", lambda _: False)
         assert found == run(program, arrivals, options, snapshot_at)
+
+
+@pytest.mark.parametrize("program", [looked_up, stored_and_failed])
+@given(arrivals=ARRIVALS, retention=st.sampled_from([None, 3, 50]))
+def test_a_push_that_fails_leaves_no_version_behind(program, arrivals, retention):
+    """A history is searched by numbers, and a version that is taken back has none."""
+    failed: list[int] = []
+    times = [(source, key, value, time % 6) for source, key, value, time in arrivals]  # many of one time
+    found = run(program, times, {"retention": retention}, None, failed)
+    event(f"{len(failed)} pushes failed" if len(failed) < 5 else "5 pushes failed, or more")
+    assert found == run(program, times, {"retention": retention}, None, failed)
 
 
 def asked(monkeypatch, engine, *pushes):

@@ -84,8 +84,8 @@ def test_a_batch_that_is_interrupted_has_done_its_first_rows_or_says_that_the_en
         if outcomes.total() >= 3 * PROGRAMS:
             break
     print(outcomes)
-    assert outcomes["in part"] >= PROGRAMS // 10
-    assert outcomes["broken"] < outcomes.total() / 2
+    assert outcomes["in part"] >= PROGRAMS // 5
+    assert outcomes["broken"] < outcomes.total() / 4
 
 
 # ------------------------------------------------------------------------ what the laws have found, each by itself

@@ -120,8 +120,7 @@ class WrittenPart:
                 world.journal.is_open = False
             given.done = moment.steps
         except BaseException as error:
-            if world.journal.is_open or not isinstance(error, Exception):
-                world.journal.is_open = True  # who is interrupted here says so: columns do not know how far it went
+            if world.journal.is_open:
                 raise
             given.stopped_by = error
         world.journal.is_open = True
