@@ -1,4 +1,7 @@
-"""What a small batch costs where much is held, beside the same where little is: alone, and with a push after each."""
+"""What a small batch costs where much is held, beside the same where little is.
+
+It is measured alone, with a push after each, and with what has come since the last one saved (`Engine.changes_since`).
+"""
 
 from __future__ import annotations
 
@@ -33,11 +36,13 @@ PROGRAMS: Final[dict[str, tuple[Callable[[], Any], Reactive, Reactive]]] = {
     "foreign-key join of tables": (lambda: foreign_join(U, T, on=lambda value: value % 10_000), T, U),
 }  # fmt: skip
 MOST: Final = 2.0
+KINDS: Final = (("", 1_000), (" and a push", 100), (", and saved", 1_000))
+"""What follows each batch, and how many rows that has."""
 
 
 @attrs.frozen
 class Cost:
-    """Milliseconds of processor time of a batch, and the push after it if there is one."""
+    """Milliseconds of processor time of a batch, and what follows it."""
 
     name: str
     few: float
@@ -55,11 +60,12 @@ def batch(source: Reactive, keys: Any, first: int) -> dict[Any, Any]:
     return {source: {"key": keys, "value": at, "at": at} if source.table else {"k": keys, "v": at, "at": at}}
 
 
-def milliseconds(name: str, held: int, rows: int, times: int, draw: Any, *, pushes: bool) -> float:
+def milliseconds(name: str, held: int, rows: int, times: int, draw: Any, then: str) -> float:
     """Return what a batch costs on average, after those that find where the keys are."""
     make, left, right = PROGRAMS[name]
     engine, now = Engine(make()), held
     engine.push_many(batch(left, np.arange(held), 0))
+    mark = engine.mark() if "saved" in then else None
     costs = []
     for _ in range(times + 3):
         given = batch(right, draw.integers(0, held, rows), now)
@@ -68,8 +74,11 @@ def milliseconds(name: str, held: int, rows: int, times: int, draw: Any, *, push
         gc.collect(0)
         begun = time.process_time()
         engine.push_many(given)
-        if pushes:
+        if "push" in then:
             engine.push(right, value, at=now)
+        if mark is not None:
+            engine.changes_since(mark)
+            mark = engine.mark()
         costs.append(time.process_time() - begun)
     return 1000 * sum(costs[3:]) / times
 
@@ -78,16 +87,16 @@ def measure(
     held: tuple[int, int], times: int, repetitions: int, seed: int, tell: Callable[[str], None]
 ) -> Iterator[Cost]:
     """Measure each program against few and against many held keys, one after the other in each repetition."""
-    for rows, pushes in ((1_000, False), (100, True)):
+    for then, rows in KINDS:
         for name in PROGRAMS:
-            what = f"{name}, {rows:,} rows{' and a push' if pushes else ''}"
+            what = f"{name}, {rows:,} rows{then}"
             tell(f"small batches: {what}")
             few: list[float] = []
             many: list[float] = []
             for number in range(repetitions):
                 for side, n in zip((few, many), held, strict=True):
                     draw = np.random.default_rng(seed + number)
-                    side.append(milliseconds(name, n, rows, times, draw, pushes=pushes))
+                    side.append(milliseconds(name, n, rows, times, draw, then))
             yield Cost(what, median(few), median(many))
 
 

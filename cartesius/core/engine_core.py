@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, ove
 
 from cartesius.batching.world import World
 from cartesius.core.direct_pushes import DirectPushes
+from cartesius.core.marks import Position, as_noted
 from cartesius.core.outlets import Outlets, checked_outputs
 from cartesius.core.pulling import Prefixes, value_and_time
 from cartesius.data.events import Event
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar as WithDefault
 
     from cartesius.core.direct_pushes import Direct
+    from cartesius.core.marks import Mark
     from cartesius.data.events import Delete, Time, Update
     from cartesius.language.lenience import OnError
     from cartesius.programs.doors import At, Tier
@@ -135,6 +137,7 @@ class EngineCore(Generic[Result]):
         self._listeners: list[Callable[[list[Event]], None]] = []
         self._pushes = self._direct_pushes()
         self._direct: Direct = {}  # what pushes into some inputs directly, while nothing stands in the way
+        self._mark: Mark | None = None  # the last one, which is told of all calls
         self._compiled: Columns | None = None  # its program as kernels, once `push_many` was called
         self._why_row_by_row = ""  # why the last batch was pushed row by row, if it was
         if EngineCore.watch is not None:
@@ -216,6 +219,9 @@ class EngineCore(Generic[Result]):
                 happened, and the event may be pushed again; all of it, if the error has the attribute ``emitted``, the
                 list of what would have been returned; or the engine is broken, as above.
         """
+        if self._mark is not None:
+            self._check_own_thread("push")
+            self._note("push", self._program.names.get(reactive), as_noted(value), at)
         if reactive.__class__ is Reactive and get_ident() == self._thread_number:
             direct = self._direct.get(reactive)
             if direct is not None:
@@ -360,18 +366,30 @@ class EngineCore(Generic[Result]):
     def pull(self) -> list[Event[Result]]:
         """Eat what the inputs have already (see `Reactive.of`), in slot order; return what is emitted by it."""
         self._check_thread("pull")
+        self._note("pull")
         return self._do(list)
 
     def end(self, reactive: Reactive) -> list[Event[Result]]:
         """Declare that an input has ended: nothing comes on it any more."""
         self._check_thread("end")
         name = check_input(self._program.names, reactive, "end")
+        self._note("end", name)
 
         def end() -> list[Event]:
             self._record(Call("end", ended=name))
             return self._end([reactive])
 
         return self._do(end)
+
+    def _position(self) -> Position:
+        """Return how far the engine has come."""
+        world = self._world
+        return Position(world.events, world.latest, world.clock, len(world.late), len(world.ended), self._is_touched)
+
+    def _note(self, call: str, *given: Any) -> None:
+        """Note a call that begins, if that is wanted since a mark."""
+        if self._mark is not None:
+            self._mark.note(self._position(), call, *given)
 
     def _record(self, call: Call) -> None:
         """Record, where that is wanted, what is being done."""

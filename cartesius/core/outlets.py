@@ -175,6 +175,7 @@ def add_output(engine: EngineCore, output: Reactive, *, is_pulled: bool) -> list
             before.discard(joins)
             engine._journal.is_open = False
         raise
+    engine._mark = None
     if is_pulled:
         engine._outlets.forget_all(reactive)
         return []
@@ -200,6 +201,7 @@ def remove_output(engine: EngineCore, output: Reactive) -> None:
     _follow(engine, program)
     engine._outlets.forget_all(output)
     program.discard([join for join in before.joins if join not in program.joins])
+    engine._mark = None
     engine._journal.is_open = False
 
 

@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 from cartesius.core.engine_core import MICROSECOND, EngineCore, Result
+from cartesius.core.marks import Mark
 from cartesius.core.outlets import add_output, remove_output
 from cartesius.core.pulling import listen
 from cartesius.data.codec import decode, encode
@@ -25,6 +26,7 @@ from cartesius.data.events import LATEST, Event
 from cartesius.data.inflating import loading
 from cartesius.drawing.html_tables import panel, table
 from cartesius.drawing.marble_diagrams import plain_time
+from cartesius.engines.changes import do_again, save_changes
 from cartesius.engines.explanations import explain
 from cartesius.engines.snapshots import load_engine, save_engine
 from cartesius.engines.state_checks import checked_state
@@ -68,6 +70,11 @@ if TYPE_CHECKING:
         """Those, and the layout of a saved engine."""
 
         _layout: Mapping[str, Any]
+
+    class Restored(Options, total=False):
+        """Those, and what has come since the snapshot."""
+
+        changes: Iterable[bytes]
 
 
 A = TypeVar("A")
@@ -353,6 +360,7 @@ class Engine(EngineCore[Result]):
                 f" {time!r} (type={type(time).__name__})"
             )
             raise InvalidArgument(message)
+        self._note("advance", time)
         if self._compiled is not None and not self._is_watched() and self._compiled.advance(units):
             self._world.calendar.is_dated = dated
             return []
@@ -371,6 +379,7 @@ class Engine(EngineCore[Result]):
         After `push_many` the rows that are retained become objects first: 10 to 20 µs each.
         """
         self._check_thread("close")
+        self._note("close")
 
         def close() -> list[Event]:
             self._record(Call("close"))
@@ -541,6 +550,7 @@ class Engine(EngineCore[Result]):
     def take_late(self) -> list[tuple[Event, str, str]]:
         """Return what `late` has, and forget it: where many events are late, that is what bounds it."""
         self._check_own_thread("take_late")
+        self._note("take_late")
         late = self._world.late
         try:
             self._world.late = []
@@ -589,19 +599,63 @@ class Engine(EngineCore[Result]):
         self._check_thread("snapshot")
         return encode({"program": self._fingerprint(), **save_engine(self)})
 
-    @overload
-    @classmethod
-    def restore(cls, blob: bytes, output: Reactive[Any, A], /, **options: Unpack[Options]) -> Engine[A]: ...
+    def mark(self) -> Mark:
+        """Note, from now on, what the engine is called with, for `changes_since`; what was noted before is forgotten.
+
+        What comes is held until the next mark, or until an output is added or removed.
+        """
+        self._check_own_thread("mark")
+        self._steps.check_idle("mark")
+        self._mark = Mark(self._position())
+        return self._mark
+
+    def changes_since(self, mark: Mark) -> bytes:
+        """Return what has come since the last mark, as bytes, from which `restore` goes on behind a snapshot.
+
+        It costs as much as what has come, however much the engine holds, where a snapshot costs as much as all of that.
+        `restore` does it again, so that takes as long as it took; a program's functions must give what they gave then.
+
+        >>> from cartesius import Engine, Reactive
+        >>> from restrictions import zip_
+        >>> left, right = Reactive("left"), Reactive("right")
+        >>> pairs = zip_(left, right)
+        >>> engine = Engine(pairs)
+        >>> saved, mark = engine.snapshot(), engine.mark()
+        >>> engine.push(left, "L", at=1)
+        []
+        >>> changes = [engine.changes_since(mark)]  # store it; then go on from here
+        >>> mark = engine.mark()
+        >>> [event.value for event in Engine.restore(saved, pairs, changes=changes).push(right, "R", at=2)]
+        [('L', 'R')]
+
+        Raises:
+            InvalidArgument: It is not the last mark of this engine, or an output was added or removed since.
+            NotStorable: Something that came is not plain data; ``Engine(…, durable=True)`` refuses it at once.
+        """
+        self._check_own_thread("changes_since")
+        self._steps.check_idle("changes_since")
+        if mark is not self._mark:
+            message = (
+                f"changes_since: expected the last mark of this engine but got {mark!r}; another one was made since, or"
+                " an output was added or removed: take a snapshot() and a mark()"
+            )
+            raise InvalidArgument(message)
+        return save_changes(self, mark)
 
     @overload
     @classmethod
-    def restore(cls, blob: bytes, *outputs: Reactive, **options: Unpack[Options]) -> Engine: ...
+    def restore(cls, blob: bytes, output: Reactive[Any, A], /, **options: Unpack[Restored]) -> Engine[A]: ...
+
+    @overload
+    @classmethod
+    def restore(cls, blob: bytes, *outputs: Reactive, **options: Unpack[Restored]) -> Engine: ...
 
     @classmethod
     def restore(
         cls,
         blob: bytes,
         *outputs: Reactive,
+        changes: Iterable[bytes] = (),
         pulled: Iterable[Reactive] = (),
         unit: timedelta = MICROSECOND,
         lateness: int | timedelta | None = None,
@@ -612,7 +666,8 @@ class Engine(EngineCore[Result]):
     ) -> Engine:
         """Return an engine for ``outputs``, and ``pulled``, in the state that `snapshot` saved.
 
-        They are those that the engine had then, in its order; their names are as they were.
+        They are those that the engine had then, in its order; their names are as they were. Then ``changes`` are done
+        again: what `changes_since` has returned since the snapshot, all of it, in order.
 
         >>> from cartesius import Engine, Reactive
         >>> from restrictions import zip_
@@ -625,7 +680,8 @@ class Engine(EngineCore[Result]):
         [('L', 'R')]
 
         Raises:
-            SnapshotMismatch: The bytes are damaged, or belong to another program.
+            SnapshotMismatch: The bytes are damaged, or belong to another program; or the changes do not go on where the
+                snapshot ends, or do not come to what they came to.
             InvalidArgument: They are no bytes.
         """
         state = checked_state(decode(blob))
@@ -649,6 +705,8 @@ class Engine(EngineCore[Result]):
             )
             raise SnapshotMismatch(message)
         loading(lambda: load_engine(engine, state))
+        for one in changes:
+            do_again(engine, one)
         return engine
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:

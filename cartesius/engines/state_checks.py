@@ -23,6 +23,9 @@ def checked_state(state: Any) -> Any:
     Raises:
         SnapshotMismatch: It does not.
     """
+    if type(state) is dict and "calls" in state:
+        message = "restore: expected a snapshot but got changes; give the snapshot before them, and these as changes="
+        raise SnapshotMismatch(message)
     part = _damaged_part(state)
     if part:
         message = f"restore: expected the state of an engine but its {part} is none; it is damaged, use an earlier one"

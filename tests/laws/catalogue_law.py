@@ -140,5 +140,6 @@ def shown(steps: Sequence[Step]) -> str:
         elif isinstance(step, Advance):
             texts.append(f"advance({step.time})")
         elif isinstance(step, Restore):
-            texts.append("restore(snapshot())" + " crosswise" * step.crosswise)
+            what = "changes_since(mark)" if step.by_changes else "snapshot()"
+            texts.append(f"restore({what})" + " crosswise" * step.crosswise)
     return "\n".join(texts)

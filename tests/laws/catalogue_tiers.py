@@ -37,6 +37,15 @@ class Restore(NamedTuple):
     """The engines that can be replaced are: by a copy of themselves, or of each other."""
 
     crosswise: bool
+    by_changes: bool
+    """By what has come since the last time, behind what they were made of then."""
+
+
+class Saved(NamedTuple):
+    """What an engine can be made of anew."""
+
+    blob: bytes
+    changes: tuple[bytes, ...] = ()
 
 
 Step = Rows | Advance | Restore
@@ -58,7 +67,7 @@ def steps_of(rows: Sequence[Row], seed: str) -> list[Step]:
         at += many
         if restores and draw.random() < 0.4:
             restores -= 1
-            found.append(Restore(draw.random() < 0.5))
+            found.append(Restore(draw.random() < 0.5, draw.random() < 0.5))
         if at < len(rows) and draw.random() < advances:
             found.append(Advance(rows[at].at[1] - draw.choice([0, 0, 1]) * (draw.random() < 0.5)))
     return found
@@ -74,9 +83,11 @@ def often_by_key() -> Iterator[None]:
 class Way:
     """One engine in one tier."""
 
-    def __init__(self, program: Program, tier: Any) -> None:
+    def __init__(self, program: Program, tier: Any, *, is_marked: bool = False) -> None:
         self.program, self.tier = program, tier
         self.engine = Engine(*program.outputs, tier=tier, **program.options)
+        self._saved = Saved(self.engine.snapshot() if is_marked else b"")
+        self._mark = self.engine.mark() if is_marked else None
         self.standing: set[Any] = set()  # the identities of results that nobody has taken back
 
     def take(self, step: Rows | Advance) -> tuple[list[str], str]:
@@ -127,9 +138,21 @@ class Way:
             else:
                 self.standing.add(event.identity)
 
-    def restore(self, blob: bytes) -> None:
-        """Go on from a snapshot."""
-        self.engine = Engine.restore(blob, *self.program.outputs, tier=self.tier, **self.program.options)
+    def save(self, *, by_changes: bool) -> Saved:
+        """What the engine can be made of anew."""
+        if not by_changes:
+            return Saved(self.engine.snapshot())
+        assert self._mark is not None
+        return Saved(self._saved.blob, (*self._saved.changes, self.engine.changes_since(self._mark)))
+
+    def restore(self, saved: Saved) -> None:
+        """Go on from what was saved."""
+        program, tier = self.program, self.tier
+        with often_by_key():
+            self.engine = Engine.restore(
+                saved.blob, *program.outputs, changes=saved.changes, tier=tier, **program.options
+            )
+        self._saved, self._mark = saved, self.engine.mark() if self._mark is not None else None
 
     def state(self) -> tuple[Any, ...]:
         """What an engine says of itself."""
@@ -199,12 +222,13 @@ def compare(program: Program, steps: Sequence[Step], reference: Reference, seed:
 
 
 def _compare(program: Program, steps: Sequence[Step], reference: Reference) -> None:
-    others = [Way(program, "in_place"), Way(program, None)]
+    is_marked = any(isinstance(step, Restore) and step.by_changes for step in steps)
+    others = [Way(program, tier, is_marked=is_marked) for tier in ("in_place", None)]
     for step, expected in zip([*steps, Advance(None)], reference.told, strict=True):
         if isinstance(step, Restore):
-            blobs = [way.engine.snapshot() for way in others]
-            for way, blob in zip(others, reversed(blobs) if step.crosswise else blobs, strict=True):
-                way.restore(blob)
+            saved = [way.save(by_changes=step.by_changes) for way in others]
+            for way, one in zip(others, reversed(saved) if step.crosswise else saved, strict=True):
+                way.restore(one)
             _agree(others, "state", expected.state, [way.state() for way in others], step)
             continue
         found = [way.take(step) for way in others]

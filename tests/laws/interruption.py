@@ -115,14 +115,24 @@ class Scene:
     rows: tuple[Row, ...] = ()
 
     def engine(self) -> Engine:
-        """A new engine that has seen what came before."""
+        """A new engine that has seen what came before, and has noted it."""
         engine = Engine(*self.program.outputs, tier=self.tier, **self.program.options)
+        engine.mark()
         if self.before and self.tier is None:  # columns own the state then, by key if they can
             with mock.patch.object(slicing, "SLICE", 2), often_by_key():
                 _ignoring(lambda: engine.push_many(_batch(self.before)))
         else:
             self.follow(engine, self.before)
         return engine
+
+    def again(self, engine: Engine) -> Engine | None:
+        """A new engine that is made of what another one has noted; None: that has another program now."""
+        if engine._mark is None:
+            return None
+        program = self.program
+        nothing = Engine(*program.outputs, tier=self.tier, **program.options).snapshot()
+        changes = [engine.changes_since(engine._mark)]
+        return Engine.restore(nothing, *program.outputs, changes=changes, tier=self.tier, **program.options)
 
     def follow(self, engine: Engine, rows: Sequence[Row]) -> list[str]:
         """Push rows; return what comes of them, results and errors."""
@@ -221,8 +231,11 @@ def check(scene: Scene, kind: type[BaseException], at: int, again: int | None = 
     is_saved = at % 2 == 0 and (
         emitted is None or scene.tier is not None
     )  # what a batch has done is numbered otherwise
+    made = scene.again(engine) if at % 3 == 0 else None
     found, wanted = scene.ends(engine, is_saved=is_saved), scene.ends(other, is_saved=is_saved)
     _same(found, wanted, f"{where}: it is not as it would be")
+    if made is not None:
+        _same(scene.ends(made), wanted[is_saved:], f"{where}: it is not what has come")
     return "undone" if emitted is None else "done"
 
 
@@ -238,7 +251,10 @@ def _check_part(scene: Scene, engine: Engine, emitted: list[str] | None, where: 
     expected = scene.follow(other, scene.rows[:done])
     assert (emitted or []) == expected, f"{where}, after {done} rows: {emitted} instead of {expected}"
     rest = Scene(scene.program, scene.tier, (), "rest", scene.call, scene.rows[done:])
-    _same(rest.ends(engine), rest.ends(other), f"{where}: it is not as if {done} rows had been pushed")
+    made, wanted = scene.again(engine), rest.ends(other)
+    _same(rest.ends(engine), wanted, f"{where}: it is not as if {done} rows had been pushed")
+    if made is not None:
+        _same(rest.ends(made), wanted, f"{where}: it is not what has come")
     return "done" if done == len(scene.rows) else "in part" if done else "undone"
 
 

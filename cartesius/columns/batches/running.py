@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from cartesius.columns.batches.batch_times import by_the_clock, with_times
 from cartesius.columns.batches.fates import Counting, balance, held_of
+from cartesius.columns.batches.feed_lists import lists_of
 from cartesius.columns.batches.feeds import Feed, fed
 from cartesius.columns.batches.kept import as_flow, keep, latest
 from cartesius.columns.batches.keyed_state import ByKey, Change, whole
@@ -333,6 +334,8 @@ def push_many(engine: EngineCore, batch: object) -> pa.Table:
     """Push a batch; see `Engine.push_many`."""
     program = engine._program
     feed = fed(program.inputs, program.names, batch, engine._world.unit)
+    if engine._mark is not None:
+        engine._note("push_many", lists_of(engine, feed))
     before = _take_language(engine, feed)
     for reactive, rows in feed.rows.items():
         if len(rows):
