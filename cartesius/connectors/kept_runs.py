@@ -1,6 +1,8 @@
 """Checkpoints: the state of an engine and the positions that belong to it, in one file each, written as a whole.
 
-Two are kept: a sink that commits by itself may not have come to the last one.
+A file has a snapshot, or what has come since the file before; so a checkpoint costs what has come, however much is
+held. Two checkpoints are kept, with the files that they go on from: a sink that commits by itself may not have come to
+the last one.
 """
 
 from __future__ import annotations
@@ -17,46 +19,80 @@ from cartesius.data.inflating import loading
 from cartesius.errors import SnapshotMismatch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from cartesius.core.marks import Mark
+    from cartesius.engines.engine import Engine
+
+_MOST: Final = 1_000
+"""How many checkpoints are no snapshots, one after the other, at most."""
 _NAME: Final = re.compile(r"([0-9]{12})\.checkpoint")
-_KEPT: Final = 2
 
 
 @attrs.frozen
 class Checkpoint:
-    """What is gone on from.
+    """What a file has.
 
     Args:
         number: From 1.
-        engine: The snapshot of the engine.
+        base: The number of the last one that has a snapshot, this or one before.
+        engine: The snapshot of the engine, or what has come since the one before (`Engine.changes_since`).
         sources: The position of each source, by the name of its input.
         sink: The position of the sink.
     """
 
     number: int
+    base: int
     engine: bytes = attrs.field(validator=instance_of(bytes))
     sources: dict[str, Any] = attrs.field(validator=instance_of(dict))
     sink: Any
 
 
-def save(folder: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint, whole or not at all, and remove those that nobody goes on from any more."""
-    path = folder / f"{checkpoint.number:012}.checkpoint"
-    half = path.with_suffix(".half")
-    with half.open("wb") as file:
-        file.write(encode(attrs.asdict(checkpoint, recurse=False)))
-        file.flush()
-        os.fsync(file.fileno())
-    half.replace(path)
-    directory = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
-    for number, old in numbered(folder):
-        if number <= checkpoint.number - _KEPT:
-            old.unlink()
+class Keeping:
+    """Writes the checkpoints of a run.
+
+    Args:
+        folder: Where they are.
+        engine: The engine.
+        before: The checkpoint that it goes on from, behind those that this one goes on from.
+    """
+
+    def __init__(self, folder: Path, engine: Engine, before: Sequence[Checkpoint]) -> None:
+        self._folder = folder
+        self._engine = engine
+        self._base = before[-1].base if before else 0
+        self._mark: Mark | None = None  # behind the last checkpoint; None: the next one is a snapshot
+        self._taken = 0  # how many events had come at the last snapshot
+
+    def save(self, number: int, sources: dict[str, Any], sink: Any) -> None:
+        """Write a checkpoint, whole or not at all, and remove those that nobody goes on from any more."""
+        first, blob = self._base or number, self._blob(number)
+        path = self._folder / f"{number:012}.checkpoint"
+        half = path.with_suffix(".half")
+        with half.open("wb") as file:
+            file.write(encode(attrs.asdict(Checkpoint(number, self._base, blob, sources, sink), recurse=False)))
+            file.flush()
+            os.fsync(file.fileno())
+        half.replace(path)
+        directory = os.open(self._folder, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+        for one, old in numbered(self._folder):
+            if one < first:
+                old.unlink()
+        self._mark = self._engine.mark()
+
+    def _blob(self, number: int) -> bytes:
+        """Return what has come since the last checkpoint; or the state, if more has come than is held."""
+        stats = self._engine.stats
+        come = stats.events - self._taken
+        if self._mark is not None and come < stats.retained and number - self._base < _MOST:
+            return self._engine.changes_since(self._mark)
+        self._base, self._taken = number, stats.events
+        return self._engine.snapshot()
 
 
 def numbered(folder: Path) -> list[tuple[int, Path]]:
@@ -65,15 +101,15 @@ def numbered(folder: Path) -> list[tuple[int, Path]]:
     return sorted(found)
 
 
-def load(folder: Path, committed: int | None) -> Checkpoint | None:
-    """Return the checkpoint to go on from; None: none was committed.
+def load(folder: Path, committed: int | None) -> list[Checkpoint]:
+    """Return the checkpoint to go on from, behind those that it goes on from itself; empty: none was committed.
 
     Args:
         folder: Where they are.
         committed: The number of the last one whose results stand; None: the last one that is there.
 
     Raises:
-        SnapshotMismatch: It is none of this folder's, or damaged.
+        SnapshotMismatch: It is none of this folder's, or damaged, or a file that it goes on from is not there.
     """
     found = dict(numbered(folder))
     last = max(found, default=0)
@@ -86,6 +122,19 @@ def load(folder: Path, committed: int | None) -> Checkpoint | None:
         )
         raise SnapshotMismatch(message)
     if number == 0:
-        return None
-    said = decode(found[number].read_bytes())
+        return []
+    read = [_read(found[number])]
+    for one in range(number - 1, read[0].base - 1, -1):
+        if one not in found:
+            message = (
+                f"run_stream: expected checkpoint {one} in {str(folder)!r}, as {number} goes on from it, but it is not"
+                " there; bring it back, or begin anew, with another folder"
+            )
+            raise SnapshotMismatch(message)
+        read.append(_read(found[one]))
+    return read[::-1]
+
+
+def _read(path: Path) -> Checkpoint:
+    said = decode(path.read_bytes())
     return loading(lambda: Checkpoint(**said))

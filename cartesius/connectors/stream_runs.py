@@ -1,8 +1,9 @@
 """Running a program between sources and a sink, with checkpoints, so that a restart neither loses nor repeats.
 
-A checkpoint is taken between two items: the results are made durable, then state and positions are kept as one file,
-then the sink commits. Whoever starts anew goes on from the last checkpoint whose results stand: what came behind it is
-read again, and what was written behind it is taken back by the sink.
+A checkpoint is taken between two items: the results are made durable, then state and positions are kept as one file
+(of the state, if that is less, what has come since the last one), then the sink commits. Whoever starts anew goes on
+from the last checkpoint whose results stand: what came behind it is read again, and what was written behind it is taken
+back by the sink.
 
 Invariant: the positions that are kept are those behind the items that the engine has been given, no more and no less.
 
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.connectors.endpoints import StreamSink, StreamSource
-from cartesius.connectors.kept_runs import Checkpoint, load, save
+from cartesius.connectors.kept_runs import Checkpoint, Keeping, load
 from cartesius.core.engine_core import MICROSECOND
 from cartesius.core.pulling import value_and_time
 from cartesius.data.events import EARLIEST, Event
@@ -103,7 +104,7 @@ async def run_stream(
     engine = Engine(*outputs, **options)
     _check(engine, sources, sink)
     folder = None if checkpoint is None else Path(checkpoint)
-    before = None
+    before: list[Checkpoint] = []
     if folder is not None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -111,13 +112,15 @@ async def run_stream(
             message = f"run_stream: expected a folder but got checkpoint={str(checkpoint)!r}, where there is a file"
             raise InvalidArgument(message + "; name another") from error
         before = load(folder, sink.committed())
-    if before is not None:
-        engine = Engine.restore(before.engine, *outputs, **options)
-        for name, position in before.sources.items():
+    if before:
+        whole, *changes = [one.engine for one in before]
+        engine = Engine.restore(whole, *outputs, changes=changes, **options)
+        for name, position in before[-1].sources.items():
             sources[name].seek(position)
-        sink.seek(before.sink)
-    run = _Run(engine, sources, sink, folder, 0 if before is None else before.number, late or _warn)
-    if before is None:
+        sink.seek(before[-1].sink)
+    keeping = None if folder is None else Keeping(folder, engine, before)
+    run = _Run(engine, sources, sink, keeping, before[-1].number if before else 0, late or _warn)
+    if not before:
         run.keep()  # what the sink has by now is not of this run
     await run.feed(every.total_seconds(), patience.total_seconds(), clock)
     if close:
@@ -154,14 +157,14 @@ class _Run:
         engine: Engine,
         sources: Mapping[str, StreamSource],
         sink: StreamSink,
-        folder: Path | None,
+        keeping: Keeping | None,
         number: int,
         late: Callable[[Event, str], object],
     ) -> None:
         self.engine = engine
         self.sources = sources
         self.sink = sink
-        self.folder = folder
+        self.keeping = keeping
         self.number = number
         self.late = late
         self.positions = {name: source.position for name, source in sources.items()}
@@ -224,8 +227,8 @@ class _Run:
             return
         self.number += 1
         position = self.sink.prepare(self.number)
-        if self.folder is not None:
-            save(self.folder, Checkpoint(self.number, self.engine.snapshot(), dict(self.positions), position))
+        if self.keeping is not None:
+            self.keeping.save(self.number, dict(self.positions), position)
         self.sink.commit(self.number)
         self.has_changed = False
 

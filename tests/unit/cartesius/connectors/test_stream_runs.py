@@ -6,12 +6,13 @@ import asyncio
 import json
 import re
 from datetime import timedelta
+from itertools import cycle
 
 import pytest
 
-from cartesius import CartesiusError, Reactive, correlate
-from cartesius.connectors import FileSource, JsonLinesSink, StreamSink, StreamSource, run_stream
-from cartesius.connectors.kept_runs import numbered
+from cartesius import CartesiusError, Engine, Reactive, correlate
+from cartesius.connectors import FileSource, JsonLinesSink, StreamSink, StreamSource, kept_runs, run_stream
+from cartesius.connectors.kept_runs import load, numbered
 from cartesius.data.codec import encode
 from cartesius.errors import InvalidArgument, SnapshotMismatch
 from restrictions import as_table, key_by, most_recently, retracting, within, without
@@ -139,6 +140,56 @@ def test_a_row_that_is_nested_as_deep_as_a_row_may_be_is_kept_in_checkpoints(fol
     write(folder / "payment.jsonl", PAYMENTS)
     start(folder, lateness=1000)
     assert results(folder) == expected
+
+
+all_pairs = correlate(
+    order=order, payment=payment, yields=lambda order, payment: (order.id, payment.order), name="all_pairs"
+)  # which keeps whatever comes
+
+
+def test_a_checkpoint_has_what_has_come_if_that_is_less_than_what_is_held(folder, monkeypatch):
+    snapshots = []
+    snapshot = Engine.snapshot
+    monkeypatch.setattr(Engine, "snapshot", lambda engine: snapshots.append(engine.stats.retained) or snapshot(engine))
+    start(folder, all_pairs)
+    assert snapshots == [0, 1]
+    files = numbered(folder / "state")
+    assert [number for number, _ in files] == list(range(2, 2 + len(ORDERS) + len(PAYMENTS)))
+    one, *more = [load(folder / "state", number)[-1] for number, _ in files[-2:]]
+    assert [one.base, *(other.base for other in more)] == [2, 2]
+
+
+def test_it_goes_on_from_a_snapshot_and_what_has_come_since(folder):
+    start(folder, all_pairs)
+    expected = results(folder)
+    for name in ("results.jsonl", *(f"state/{path.name}" for _, path in numbered(folder / "state"))):
+        (folder / name).unlink()
+    deaths = 0
+    for method, is_done in cycle([("write", True), ("prepare", False), ("commit", True), ("commit", False)]):
+        try:
+            start(folder, all_pairs, sink=Dying(folder / "results.jsonl", method, 4, is_done=is_done))
+            break
+        except Killed:
+            deaths += 1
+    assert deaths >= 3
+    assert results(folder) == expected
+    assert len(expected) == len(ORDERS) * len(PAYMENTS)
+
+
+def test_not_too_many_checkpoints_go_on_from_one_another(folder, monkeypatch):
+    monkeypatch.setattr(kept_runs, "_MOST", 3)
+    start(folder, all_pairs)
+    files = numbered(folder / "state")
+    assert len(files) <= 4
+    assert len(load(folder / "state", files[-1][0])) <= 3
+
+
+def test_a_checkpoint_that_another_one_goes_on_from_is_missed(folder):
+    start(folder, all_pairs)
+    (_, first), *_ = numbered(folder / "state")
+    first.unlink()
+    with pytest.raises(SnapshotMismatch, match=r"expected checkpoint 2 in .* as 12 goes on from it, but it is not"):
+        start(folder, all_pairs)
 
 
 def test_lines_that_were_there_before_the_first_start_stay(folder, expected):
