@@ -252,7 +252,6 @@ class Compiled:
             arriving = {index: one for index, one in arriving.items() if len(one)}
             if self.states is None:
                 self._by_key[place].begin()
-            if self.states is None:
                 state: State | KeyedState = before[place] if before else stage.load(arriving)
             else:
                 state = self.states[place]
