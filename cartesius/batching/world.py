@@ -128,7 +128,9 @@ class World:
         self.journal.clear()
         if self.provenance is not None:
             self.provenance.departures.touched = list(self.touched)
-        for (installed, key), copy in self.touched.items():
-            installed.forget(key, copy)
-        self.touched.clear()
-        self.deadlines.clean()
+        if self.touched:
+            for (installed, key), copy in self.touched.items():
+                installed.forget(key, copy)
+            self.touched.clear()
+        if self.deadlines.heap:
+            self.deadlines.clean()

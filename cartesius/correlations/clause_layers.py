@@ -76,6 +76,7 @@ def of_slot(installed: Installed, function: Callable[..., Any], slot: Slot, fami
     provenance = installed.join.world.provenance
     takes = taking(installed, slot) if family is arrive else None
     has_copies = installed.has_copies
+    only = prefix[0] if len(prefix) == 1 else None
 
     def clause(slot_: Slot, *arguments: Any) -> Any:
         if not arguments:  # asked when the correlation is built, for no event
@@ -83,7 +84,7 @@ def of_slot(installed: Installed, function: Callable[..., Any], slot: Slot, fami
         entry = arguments[0]
         if takes is not None:
             takes(entry)
-        key = tuple([entry.keys[p] for p in prefix]) if prefix else ()
+        key = (entry.keys[only],) if only is not None else tuple([entry.keys[p] for p in prefix])
         at_work = installed.copy(key) if has_copies else installed.stateless
         here = running().__dict__  # as `Installed.run_on` does, which the clauses that run most often need not call
         before, here["copy"] = here.get("copy"), (installed, key)
