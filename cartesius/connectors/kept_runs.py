@@ -9,24 +9,26 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
-from attrs.validators import instance_of
+from attrs.validators import ge, instance_of
 
 from cartesius.data.codec import decode, encode
 from cartesius.data.inflating import loading
-from cartesius.errors import SnapshotMismatch
+from cartesius.errors import NotStorable, SnapshotMismatch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from cartesius.core.marks import Mark
     from cartesius.engines.engine import Engine
 
 _MOST: Final = 1_000
 """How many checkpoints are no snapshots, one after the other, at most."""
+_LOOK: Final = 1_000
+"""After so many events it is looked at how much has come."""
 _NAME: Final = re.compile(r"([0-9]{12})\.checkpoint")
 
 
@@ -42,8 +44,8 @@ class Checkpoint:
         sink: The position of the sink.
     """
 
-    number: int
-    base: int
+    number: int = attrs.field(validator=instance_of(int))
+    base: int = attrs.field(validator=[instance_of(int), ge(1)])
     engine: bytes = attrs.field(validator=instance_of(bytes))
     sources: dict[str, Any] = attrs.field(validator=instance_of(dict))
     sink: Any
@@ -62,7 +64,6 @@ class Keeping:
         self._folder = folder
         self._engine = engine
         self._base = before[-1].base if before else 0
-        self._mark: Mark | None = None  # behind the last checkpoint; None: the next one is a snapshot
         self._taken = 0  # how many events had come at the last snapshot
 
     def save(self, number: int, sources: dict[str, Any], sink: Any) -> None:
@@ -83,16 +84,26 @@ class Keeping:
         for one, old in numbered(self._folder):
             if one < first:
                 old.unlink()
-        self._mark = self._engine.mark()
+        self._engine.mark()
 
     def _blob(self, number: int) -> bytes:
         """Return what has come since the last checkpoint; or the state, if more has come than is held."""
-        stats = self._engine.stats
-        come = stats.events - self._taken
-        if self._mark is not None and come < stats.retained and number - self._base < _MOST:
-            return self._engine.changes_since(self._mark)
-        self._base, self._taken = number, stats.events
+        self._limit()
+        if self._engine._mark is not None and number - self._base < _MOST:
+            with suppress(NotStorable):  # what has come may be no plain data, though what is held is
+                return self._engine.changes_since(self._engine._mark)
+        self._base, self._taken = number, self._engine._events
         return self._engine.snapshot()
+
+    def has_come(self) -> None:
+        """Take note that an event has come."""
+        if self._engine._mark is not None and self._engine._events % _LOOK == 0:
+            self._limit()
+
+    def _limit(self) -> None:
+        """Hold no more of what has come than of what is held: then the next checkpoint is a snapshot."""
+        if self._engine._events - self._taken >= self._engine.stats.retained:
+            self._engine._mark = None
 
 
 def numbered(folder: Path) -> list[tuple[int, Path]]:
@@ -123,7 +134,7 @@ def load(folder: Path, committed: int | None) -> list[Checkpoint]:
         raise SnapshotMismatch(message)
     if number == 0:
         return []
-    read = [_read(found[number])]
+    read = [_read(found, number)]
     for one in range(number - 1, read[0].base - 1, -1):
         if one not in found:
             message = (
@@ -131,10 +142,16 @@ def load(folder: Path, committed: int | None) -> list[Checkpoint]:
                 " there; bring it back, or begin anew, with another folder"
             )
             raise SnapshotMismatch(message)
-        read.append(_read(found[one]))
+        read.append(_read(found, one))
     return read[::-1]
 
 
-def _read(path: Path) -> Checkpoint:
-    said = decode(path.read_bytes())
-    return loading(lambda: Checkpoint(**said))
+def _read(found: Mapping[int, Path], number: int) -> Checkpoint:
+    said = decode(found[number].read_bytes())
+    read = loading(lambda: Checkpoint(**said))
+    if read.number != number or read.base > number:
+        message = (
+            f"run_stream: expected checkpoint {number} in {str(found[number])!r} but got {read.number}; bring it back"
+        )
+        raise SnapshotMismatch(message)
+    return read

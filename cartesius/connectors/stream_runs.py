@@ -211,6 +211,8 @@ class _Run:
             self.has_changed = True
         else:
             self.write(self.engine.push(reactive, value, at))
+            if self.keeping is not None:
+                self.keeping.has_come()
         self.positions[name] = position
         for event, _, reason in self.engine.take_late():
             self.late(event, reason)

@@ -138,6 +138,7 @@ class EngineCore(Generic[Result]):
         self._pushes = self._direct_pushes()
         self._direct: Direct = {}  # what pushes into some inputs directly, while nothing stands in the way
         self._mark: Mark | None = None  # the last one, which is told of all calls
+        self._restored: tuple[Position | None, str] = (None, "")  # where changes have led to, and the name of that
         self._compiled: Columns | None = None  # its program as kernels, once `push_many` was called
         self._why_row_by_row = ""  # why the last batch was pushed row by row, if it was
         if EngineCore.watch is not None:
@@ -221,7 +222,9 @@ class EngineCore(Generic[Result]):
         """
         if self._mark is not None:
             self._check_own_thread("push")
-            self._note("push", self._program.names.get(reactive), as_noted(value), at)
+            name = check_input(self._program.names, reactive, "push")
+            units, dated = self._units(at, "push")
+            self._note("push", name, as_noted(value), self._world.calendar.plain(units, dated=dated))
         if reactive.__class__ is Reactive and get_ident() == self._thread_number:
             direct = self._direct.get(reactive)
             if direct is not None:
@@ -384,12 +387,21 @@ class EngineCore(Generic[Result]):
     def _position(self) -> Position:
         """Return how far the engine has come."""
         world = self._world
-        return Position(world.events, world.latest, world.clock, len(world.late), len(world.ended), self._is_touched)
+        is_dated = bool(world.calendar.is_dated)
+        return Position(
+            world.events, world.latest, world.clock, len(world.late), len(world.ended), self._is_touched, is_dated
+        )
+
+    def _stand(self) -> tuple[Any, ...]:
+        """Return what differs after each call that has changed something; the first is how many events have come."""
+        world = self._world
+        count = world.events, world.latest, world.clock, len(world.late), len(world.ended), world.steps
+        return *count, self._is_touched, world.calendar.is_dated
 
     def _note(self, call: str, *given: Any) -> None:
         """Note a call that begins, if that is wanted since a mark."""
         if self._mark is not None:
-            self._mark.note(self._position(), call, *given)
+            self._mark.note(self._stand(), call, given)
 
     def _record(self, call: Call) -> None:
         """Record, where that is wanted, what is being done."""

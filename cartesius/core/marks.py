@@ -3,9 +3,9 @@
 What is noted is what comes, not what changes: an event may let a thousand rows go, and each restriction has a state of
 its own kind, while all of it follows from the calls, as the same calls always do the same.
 
-Invariant: a call is noted before it begins, with the position that the engine has then. So it has changed something
-exactly if the position after it, which is that of the next call, is another; what was undone, or interrupted, tells
-itself, however it ended.
+Invariant: a call is noted before it begins, with where the engine stands then. So it has changed something exactly if
+the engine stands elsewhere after it, which is where it stands before the next call; what was undone, or interrupted,
+tells itself, however it ended.
 
 Source: SEMANTICS 1.12 and 1.16.
 """
@@ -13,6 +13,7 @@ Source: SEMANTICS 1.12 and 1.16.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
 from cartesius.data.events import Update
 from cartesius.data.records import wrap
@@ -33,6 +34,7 @@ class Position(NamedTuple):
         late: How many events in `Engine.late` nobody has taken.
         ended: How many inputs have ended.
         is_touched: Whether anything was done.
+        is_dated: Whether its times are datetimes.
     """
 
     events: int
@@ -41,6 +43,11 @@ class Position(NamedTuple):
     late: int
     ended: int
     is_touched: bool
+    is_dated: bool
+
+    def __str__(self) -> str:
+        """Show what tells most moments apart."""
+        return f"event {self.events}, time {self.latest}, clock {self.clock}"
 
 
 class Mark:
@@ -48,26 +55,43 @@ class Mark:
 
     Args:
         begin: The position of the engine.
+        name: What tells it from the marks of other engines.
     """
 
-    def __init__(self, begin: Position) -> None:
+    def __init__(self, begin: Position, name: str) -> None:
         self.begin = begin
-        self._noted: list[tuple[Position, str, tuple[Any, ...]]] = []
+        self.name = name
+        self._noted: list[tuple[Any, str, tuple[Any, ...]]] = []
+        self._end: tuple[Any, str] = (None, "")  # where the engine stood when changes were saved, and its name
 
-    def note(self, position: Position, call: str, *given: Any) -> None:
-        """Note a call that begins: where the engine is, which call it is, and what it is given."""
-        self._noted.append((position, call, given))
+    def note(self, stand: Any, call: str, given: tuple[Any, ...]) -> None:
+        """Note a call that begins: where the engine stands, which call it is, and what it is given."""
+        if self._noted and self._noted[-1][0] == stand:
+            self._noted.pop()  # it has changed nothing
+        self._noted.append((stand, call, given))
 
-    def calls(self, end: Position) -> Iterator[tuple[str, tuple[Any, ...], int]]:
+    def calls(self, end: Any) -> Iterator[tuple[str, tuple[Any, ...], int]]:
         """Iterate over the calls that have changed something: which one, what it was given, how many events it took.
 
         Args:
-            end: The position of the engine now.
+            end: Where the engine stands now.
         """
-        after = [position for position, _, _ in self._noted[1:]]
-        for (position, call, given), then in zip(self._noted, [*after, end], strict=False):
-            if then != position:
-                yield call, given, then.events - position.events
+        after = [stand for stand, _, _ in self._noted[1:]]
+        for (stand, call, given), then in zip(self._noted, [*after, end], strict=False):
+            if then != stand:
+                yield call, given, then[0] - stand[0]
+
+    def end(self, stand: Any) -> str:
+        """Return the name of the moment at which changes are saved: that of a mark that is made there."""
+        if self._end[0] != stand:
+            self._end = (stand, uuid4().hex)
+        return self._end[1]
+
+    def next(self, stand: Any, begin: Position) -> Mark:
+        """Return the mark that is made after this one; a call that is under way, as this is done, is its first."""
+        mark = Mark(begin, self._end[1] if self._end[0] == stand else uuid4().hex)
+        mark._noted = [one for one in self._noted[-1:] if one[0] == stand]
+        return mark
 
     def __repr__(self) -> str:
         """Show where it is, and how much it holds."""
@@ -76,5 +100,5 @@ class Mark:
 
 
 def as_noted(value: Any) -> Any:
-    """Return a payload as it is now, whatever becomes of a dict afterwards."""
+    """Return a payload as it is now, whatever becomes of a dict afterwards; what is in its fields is not copied."""
     return Update(value.key, wrap(value.value)) if type(value) is Update else wrap(value)

@@ -92,6 +92,14 @@ class Calendar:
             raise InvalidArgument(message)
         return count
 
+    def plain(self, units: Any, *, dated: bool | None) -> Any:
+        """Return a time, or an interval, in the language in which it was given; datetimes in UTC, of Python's type."""
+        if not dated:
+            return units
+        return (
+            tuple([EPOCH + one * self.unit for one in units]) if isinstance(units, tuple) else EPOCH + units * self.unit
+        )
+
     def unit_of(self, time: Any, call: str) -> Any:
         """Return a time that a program names, in time units; what is no datetime as it is."""
         return self._unit(time, call) if isinstance(time, datetime) else time

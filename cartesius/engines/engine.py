@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
+from uuid import uuid4
 
 from cartesius.core.engine_core import MICROSECOND, EngineCore, Result
 from cartesius.core.marks import Mark
@@ -349,8 +350,8 @@ class Engine(EngineCore[Result]):
     def advance(self, time: int | datetime) -> list[Event[Result]]:
         """Promise that no event with an end before ``time`` comes any more; return what is decided by that.
 
-        The clock never goes back: an earlier ``time`` changes nothing. It is an int of time units, or a datetime where
-        events come with such.
+        The clock never goes back: an earlier ``time`` decides at most what was overdue. It is an int of time units, or
+        a datetime where events come with such.
         """
         self._check_own_thread("advance")
         units, dated = self._units(time, "advance")
@@ -360,7 +361,7 @@ class Engine(EngineCore[Result]):
                 f" {time!r} (type={type(time).__name__})"
             )
             raise InvalidArgument(message)
-        self._note("advance", time)
+        self._note("advance", self._world.calendar.plain(units, dated=dated))
         if self._compiled is not None and not self._is_watched() and self._compiled.advance(units):
             self._world.calendar.is_dated = dated
             return []
@@ -550,8 +551,9 @@ class Engine(EngineCore[Result]):
     def take_late(self) -> list[tuple[Event, str, str]]:
         """Return what `late` has, and forget it: where many events are late, that is what bounds it."""
         self._check_own_thread("take_late")
-        self._note("take_late")
         late = self._world.late
+        if late:
+            self._note("take_late")
         try:
             self._world.late = []
             return self._late_as_shown(late)
@@ -605,9 +607,14 @@ class Engine(EngineCore[Result]):
         What comes is held until the next mark, or until an output is added or removed.
         """
         self._check_own_thread("mark")
-        self._steps.check_idle("mark")
-        self._mark = Mark(self._position())
-        return self._mark
+        here, (end, name) = self._position(), self._restored
+        mark = (
+            Mark(here, name if here == end else uuid4().hex)
+            if self._mark is None
+            else self._mark.next(self._stand(), here)
+        )
+        self._mark = mark
+        return mark
 
     def changes_since(self, mark: Mark) -> bytes:
         """Return what has come since the last mark, as bytes, from which `restore` goes on behind a snapshot.
@@ -633,11 +640,11 @@ class Engine(EngineCore[Result]):
             NotStorable: Something that came is not plain data; ``Engine(…, durable=True)`` refuses it at once.
         """
         self._check_own_thread("changes_since")
-        self._steps.check_idle("changes_since")
-        if mark is not self._mark:
+        if self._mark is None or mark is not self._mark:
+            why = "another one was made since" if self._mark else "there is none, or an output was added or removed"
             message = (
-                f"changes_since: expected the last mark of this engine but got {mark!r}; another one was made since, or"
-                " an output was added or removed: take a snapshot() and a mark()"
+                f"changes_since: expected the last mark of this engine but got {mark!r}; {why}: take a snapshot() and a"
+                " mark()"
             )
             raise InvalidArgument(message)
         return save_changes(self, mark)
@@ -705,8 +712,7 @@ class Engine(EngineCore[Result]):
             )
             raise SnapshotMismatch(message)
         loading(lambda: load_engine(engine, state))
-        for one in changes:
-            do_again(engine, one)
+        do_again(engine, changes)
         return engine
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:

@@ -69,7 +69,8 @@ def steps_of(rows: Sequence[Row], seed: str) -> list[Step]:
             restores -= 1
             found.append(Restore(draw.random() < 0.5, draw.random() < 0.5))
         if at < len(rows) and draw.random() < advances:
-            found.append(Advance(rows[at].at[1] - draw.choice([0, 0, 1]) * (draw.random() < 0.5)))
+            advance = Advance(rows[at].at[1] - draw.choice([0, 0, 1]) * (draw.random() < 0.5))
+            found += [advance] * draw.choice([1, 1, 2])  # the second one decides what was overdue
     return found
 
 

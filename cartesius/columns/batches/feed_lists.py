@@ -5,11 +5,11 @@ Source: SEMANTICS 1.1.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.columns.batches.feeds import ORDER, TIMES
 from cartesius.columns.vectors.vectors import RECORD, Struct
-from cartesius.data.calendars import Calendar
 from cartesius.language.reactives import UNDECLARED
 
 if TYPE_CHECKING:
@@ -22,12 +22,11 @@ _TAKEN: Final = {*TIMES, ORDER, "key", "deleted", "value"}
 
 def lists_of(engine: EngineCore, feed: Feed) -> dict[str, dict[str, list[Any]]]:
     """Return the columns of each input, by its name, in the order of arrival: what `Engine.push_many` takes."""
-    lists, calendar = {}, Calendar(engine._world.unit)
-    calendar.is_dated = feed.is_dated
+    lists, show = {}, partial(engine._world.calendar.plain, dated=feed.is_dated)
     for reactive, rows in feed.rows.items():
         columns: dict[str, list[Any]] = {ORDER: rows.position.tolist(), **_payload(rows)}
         if feed.is_timed:
-            columns |= {name: [*map(calendar.time, getattr(rows, name).tolist())] for name in ("start", "end")}
+            columns |= {name: [*map(show, getattr(rows, name).tolist())] for name in ("start", "end")}
         if rows.key is not None and reactive.key is UNDECLARED:
             columns["key"] = rows.key.to_list()
         if rows.deletes is not None:
@@ -38,11 +37,8 @@ def lists_of(engine: EngineCore, feed: Feed) -> dict[str, dict[str, list[Any]]]:
 
 def _payload(rows: Rows) -> dict[str, list[Any]]:
     payload = rows.payload
-    if (
-        type(payload) is Struct
-        and payload.kind == RECORD
-        and payload.valid is None
-        and _TAKEN.isdisjoint(payload.names)
-    ):
-        return {name: item.to_list() for name, item in zip(payload.names, payload.items, strict=True)}
-    return {"value": payload.to_list()}
+    if not isinstance(payload, Struct) or payload.kind != RECORD or payload.valid is not None:
+        return {"value": payload.to_list()}
+    if not payload.names or not _TAKEN.isdisjoint(payload.names):
+        return {"value": payload.to_list()}
+    return {name: item.to_list() for name, item in zip(payload.names, payload.items, strict=True)}

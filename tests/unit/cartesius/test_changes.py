@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +11,10 @@ import pytest
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.data.codec import decode, encode
+from cartesius.data.events import EPOCH
 from cartesius.errors import EngineBroken, InvalidArgument, NotStorable, SnapshotMismatch, WrongThread
-from restrictions import key_by, most_recently, within, zip_
-from restrictions.tables import inner_join
+from restrictions import key_by, most_recently, optionally, take, within, zip_
+from restrictions.tables import filter_table, inner_join
 
 A, B = Reactive("a"), Reactive("b")
 SAME = key_by(x="k", y="k")
@@ -146,6 +147,7 @@ def test_datetimes_are_noted_as_such():
         {"a": pa.array([1.5, None], pa.float32()), "b": pa.array([b"x", None])},
         {"a": [[1, 2], []], "b": [{"c": 1}, {"c": 2}]},
         {"value": pa.array([{"key": 1}, None])},
+        {"value": [{}, {}]},
     ],
 )
 def test_columns_of_all_kinds_are_noted(columns):
@@ -159,7 +161,7 @@ def test_who_changes_outputs_takes_a_snapshot():
     pairs = zip_(A, B)
     engine, _, mark = marked(LATEST)
     engine.add(pairs)
-    with pytest.raises(InvalidArgument, match=r"an output was added or removed: take a snapshot\(\) and a mark\(\)"):
+    with pytest.raises(InvalidArgument, match=r"there is none, or an output was added or removed: take a snaps"):
         engine.changes_since(mark)
     mark = engine.mark()
     engine.remove(pairs)
@@ -217,7 +219,7 @@ def test_a_function_that_gives_something_else_now_is_found_if_it_raises(monkeypa
     engine.push(A, 1)
     changes = engine.changes_since(mark)
     monkeypatch.setitem(globals(), "FACTOR", 0)
-    with pytest.raises(SnapshotMismatch, match=r"expected calls that succeed, as they did before, but ZeroDivisionErr"):
+    with pytest.raises(SnapshotMismatch, match=r"call 1 of 1, push into 'a', to succeed as it did before, but Zero"):
         restored(engine, blob, [changes])
 
 
@@ -263,8 +265,11 @@ def test_bytes_that_are_no_changes_are_refused():
 def test_what_is_no_plain_data_is_told():
     engine, _, mark = marked(correlate(x=A, yields=lambda x: x))
     engine.push(A, object())
-    with pytest.raises(NotStorable, match="expected plain data but got <object"):
+    with pytest.raises(NotStorable, match="expected plain data but got <object") as told:
         engine.changes_since(mark)
+    assert told.value.__notes__ == [
+        "in changes_since: push into 'a'; take a snapshot(), if it is not held, and a mark()"
+    ]
 
 
 def test_other_threads_and_bodies_may_not_mark():
@@ -314,3 +319,156 @@ def test_they_cost_what_has_come_however_much_is_held():
         engine.push(B, {"k": 3, "v": 4}, at=10_000)
         sizes.append(len(engine.changes_since(mark)))
     assert sizes[1] < sizes[0] + 20
+
+
+def test_what_is_overdue_is_decided_by_a_clock_that_stays():
+    third = Reactive("c")
+    pairs = correlate(x=A, y=B, yields=lambda x, y: (x, y), name="pairs")
+    alone = correlate(p=pairs, c=third, yields=lambda p, c: (p, c), restrict=within(2, "p", "c") | optionally("p", "c"))
+    engine, blob, mark = marked(alone)
+    engine.push(A, 1, at=1)
+    engine.advance(10)
+    engine.push(B, 2, at=10)  # the pair has ended long ago
+    assert [event.value for event in engine.advance(10)] == [((1, 2), None)]
+    again = restored(engine, blob, [engine.changes_since(mark)])
+    assert is_same(engine, again)
+    assert again.advance(11) == engine.advance(11) == []
+
+
+def test_a_clock_that_is_told_a_datetime_speaks_so_from_then_on():
+    engine, blob, mark = marked(LATEST, lateness=0)
+    engine.push(A, ROW)
+    engine.advance(EPOCH + timedelta(microseconds=1))
+    again = restored(engine, blob, [engine.changes_since(mark)], lateness=0)
+    assert again.clock == engine.clock == EPOCH + timedelta(microseconds=1)
+
+
+class Opaque:
+    """What no column holds."""
+
+
+def test_a_batch_of_which_the_results_are_no_columns_stands_again():
+    made = correlate(x=A, yields=lambda x: globals()["Opaque"](), restrict=take(100, "x"))
+    engine, blob, mark = marked(LATEST, made)
+    with pytest.raises(NotStorable):
+        engine.push_many({A: {"k": [1, 2, 3], "v": [4, 5, 6]}})
+    assert engine.stats.events == 3
+    assert is_same(engine, restored(engine, blob, [engine.changes_since(mark)]))
+
+
+def test_of_a_batch_that_stops_the_inputs_that_it_did_not_come_to_are_left_out():
+    table = Reactive("t", table=True)
+    above = filter_table(table, lambda value: value > 1)
+    inverse = correlate(x=A, yields=lambda x: divmod(12, x.v)[0], restrict=take(100, "x"))
+    engine, blob, mark = marked(inverse, above)
+    with pytest.raises(ZeroDivisionError):
+        engine.push_many(
+            {
+                A: {"v": [1, 2, 0, 4], "order": [0, 1, 2, 3]},
+                table: {"key": [1, 2], "deleted": [True, True], "order": [4, 5]},
+            }
+        )
+    assert restored(engine, blob, [engine.changes_since(mark)]).stats == engine.stats
+    assert engine.stats.events == 2
+
+
+class Day(datetime):
+    """A datetime of somebody's own type, as pandas has one."""
+
+
+class Zone(tzinfo):
+    """A zone of somebody's own type."""
+
+    def utcoffset(self, _: object) -> timedelta:
+        return timedelta(hours=1)
+
+    def dst(self, _: object) -> None:
+        return None
+
+    def tzname(self, _: object) -> str:
+        return "one's own"
+
+
+@pytest.mark.parametrize("at", [Day(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=Zone())])
+def test_times_of_other_types_are_noted_as_the_moments_that_they_are(at):
+    engine, blob, mark = marked(LATEST, durable=True)
+    engine.push(A, ROW, at=at)
+    engine.push(A, ROW, at=(at, at + timedelta(hours=1)))
+    engine.advance(at)
+    assert is_same(engine, restored(engine, blob, [engine.changes_since(mark)], durable=True))
+
+
+def test_changes_of_an_engine_that_has_come_as_far_are_told_from_its_own():
+    engine, blob, mark = marked(LATEST)
+    other, _, its = marked(LATEST)
+    blobs = []
+    for one, begin in (engine, mark), (other, its):
+        one.push(A, ROW, at=1)
+        first, middle = one.changes_since(begin), one.mark()
+        one.push(A, ROW, at=2)
+        blobs.append([first, one.changes_since(middle)])
+    (mine, more), (_, foreign) = blobs
+    assert is_same(engine, restored(engine, blob, [mine, more]))
+    with pytest.raises(SnapshotMismatch, match=r"or are of another engine; give all changes") as told:
+        restored(engine, blob, [mine, foreign])
+    assert told.value.__notes__ == ["in changes[1]"]
+
+
+def test_a_restored_engine_goes_on_from_the_changes_that_it_was_made_of():
+    engine, blob, mark = marked(LATEST)
+    engine.push(A, ROW, at=1)
+    changes = [engine.changes_since(mark)]
+    assert changes == [engine.changes_since(mark)]
+    for time in (2, 3):
+        engine = restored(engine, blob, changes)
+        mark = engine.mark()
+        engine.push(A, ROW, at=time)
+        changes.append(engine.changes_since(mark))
+    assert is_same(engine, restored(engine, blob, changes))
+
+
+def test_who_saves_in_the_middle_of_a_call_as_a_signal_may_loses_nothing():
+    engine, blob, mark = marked(zip_(A, B))
+    changes, do = [], engine._do
+
+    def interrupted(work):
+        changes.append(engine.changes_since(mark))
+        engine.mark()
+        return do(work)
+
+    engine._do = interrupted
+    engine.push(A, 1, at=1)
+    changes.append(engine.changes_since(engine._mark))
+    assert is_same(engine, restored(engine, blob, changes))
+
+
+def test_calls_that_change_nothing_are_not_held():
+    engine, _, mark = marked(correlate(x=A, yields=lambda x: 1 / x))
+    for _ in range(10):
+        engine.take_late()
+        engine.advance(-5)
+        with pytest.raises(ZeroDivisionError):
+            engine.push(A, 0)
+    assert repr(mark) == "<mark after event 0, 2 calls since>"
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"changes", "changes"])
+def test_changes_are_given_in_a_list(wrong):
+    with pytest.raises(InvalidArgument, match=r"what changes_since\(\) has returned, in a list, but got changes="):
+        restored(Engine(LATEST), Engine(LATEST).snapshot(), wrong)
+
+
+def test_an_engine_without_a_mark_has_no_changes():
+    with pytest.raises(InvalidArgument, match="but got None; there is none, or an output"):
+        Engine(LATEST).changes_since(None)  # type: ignore[arg-type]  # a wrong mark
+
+
+def test_a_wrong_input_is_told_as_without_a_mark():
+    engine = Engine(LATEST)
+    told = []
+    for _ in range(2):
+        with pytest.raises(InvalidArgument) as error:
+            engine.push([], 1)  # type: ignore[call-overload]  # a wrong input
+        told.append(str(error.value))
+        engine.mark()
+    assert told[0] == told[1]

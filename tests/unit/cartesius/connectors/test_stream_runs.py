@@ -8,12 +8,14 @@ import re
 from datetime import timedelta
 from itertools import cycle
 
+import numpy as np
 import pytest
 
 from cartesius import CartesiusError, Engine, Reactive, correlate
 from cartesius.connectors import FileSource, JsonLinesSink, StreamSink, StreamSource, kept_runs, run_stream
 from cartesius.connectors.kept_runs import load, numbered
-from cartesius.data.codec import encode
+from cartesius.core.marks import Mark
+from cartesius.data.codec import decode, encode
 from cartesius.errors import InvalidArgument, SnapshotMismatch
 from restrictions import as_table, key_by, most_recently, retracting, within, without
 from restrictions.streams import map_
@@ -190,6 +192,62 @@ def test_a_checkpoint_that_another_one_goes_on_from_is_missed(folder):
     first.unlink()
     with pytest.raises(SnapshotMismatch, match=r"expected checkpoint 2 in .* as 12 goes on from it, but it is not"):
         start(folder, all_pairs)
+
+
+class Numbering(StreamSource):
+    """Gives numbers of numpy's, which no snapshot holds."""
+
+    position = 0
+
+    def seek(self, position):
+        self.position = position
+
+    async def __aiter__(self):
+        for n in range(self.position, 20):
+            self.position = n + 1
+            yield {"order": np.int64(n)}
+
+
+def test_what_comes_may_be_what_no_checkpoint_holds_if_it_is_not_held(folder):
+    numbers = map_(payment, lambda payment: int(payment.order))
+    kept = correlate(order=order, yields=lambda order: order.id, restrict=most_recently("order"))
+    sink = JsonLinesSink(folder / "results.jsonl")
+    sources = {"order": FileSource(folder / "order.jsonl", follow=False), "payment": Numbering()}
+    asyncio.run(
+        run_stream(
+            [numbers, kept], sources, sink, checkpoint=folder / "state", every=timedelta(0), patience=timedelta(0)
+        )
+    )
+    sink.close()
+    assert len(results(folder)) == 20 + len(ORDERS)
+
+
+def test_no_more_of_what_comes_is_held_than_is_held_anyway(folder, monkeypatch):
+    monkeypatch.setattr(kept_runs, "_LOOK", 4)
+    noted = []
+    note = Mark.note
+
+    def noting(mark, *arguments):
+        note(mark, *arguments)
+        noted.append(len(mark._noted))
+
+    monkeypatch.setattr(Mark, "note", noting)
+    write(folder / "order.jsonl", [{"id": n, "time": n} for n in range(100)])
+    program = [map_(order, lambda order: order.id), map_(payment, lambda payment: payment.order)]
+    start(folder, program, every=timedelta(days=1), clock=lambda: 0.0)
+    assert max(noted) <= 4
+    assert len(results(folder)) == 100 + len(PAYMENTS)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"base": None}, {"base": "x"}, {"base": 0}, {"base": 99}, {"number": 4}, {"number": "x"}]
+)
+def test_checkpoints_that_say_odd_things_are_refused(folder, wrong):
+    start(folder, all_pairs)
+    number, path = numbered(folder / "state")[-1]
+    path.write_bytes(encode(decode(path.read_bytes()) | wrong))
+    with pytest.raises(SnapshotMismatch):
+        load(folder / "state", number)
 
 
 def test_lines_that_were_there_before_the_first_start_stay(folder, expected):
