@@ -224,7 +224,8 @@ class EngineCore(Generic[Result]):
             self._check_own_thread("push")
             name = check_input(self._program.names, reactive, "push")
             units, dated = self._units(at, "push")
-            self._note("push", name, as_noted(value), self._world.calendar.plain(units, dated=dated))
+            value = as_noted(value)
+            self._note("push", name, value, self._world.calendar.plain(units, dated=dated))
         if reactive.__class__ is Reactive and get_ident() == self._thread_number:
             direct = self._direct.get(reactive)
             if direct is not None:
@@ -387,16 +388,12 @@ class EngineCore(Generic[Result]):
     def _position(self) -> Position:
         """Return how far the engine has come."""
         world = self._world
-        is_dated = bool(world.calendar.is_dated)
-        return Position(
-            world.events, world.latest, world.clock, len(world.late), len(world.ended), self._is_touched, is_dated
-        )
+        return Position(world.events, world.latest, world.clock, len(world.late), len(world.ended), self._is_touched)
 
     def _stand(self) -> tuple[Any, ...]:
         """Return what differs after each call that has changed something; the first is how many events have come."""
         world = self._world
-        count = world.events, world.latest, world.clock, len(world.late), len(world.ended), world.steps
-        return *count, self._is_touched, world.calendar.is_dated
+        return world.events, world.steps, world.clock, len(world.late), len(world.ended), self._is_touched
 
     def _note(self, call: str, *given: Any) -> None:
         """Note a call that begins, if that is wanted since a mark."""

@@ -34,7 +34,6 @@ class Position(NamedTuple):
         late: How many events in `Engine.late` nobody has taken.
         ended: How many inputs have ended.
         is_touched: Whether anything was done.
-        is_dated: Whether its times are datetimes.
     """
 
     events: int
@@ -43,7 +42,6 @@ class Position(NamedTuple):
     late: int
     ended: int
     is_touched: bool
-    is_dated: bool
 
     def __str__(self) -> str:
         """Show what tells most moments apart."""

@@ -362,6 +362,8 @@ class Engine(EngineCore[Result]):
             )
             raise InvalidArgument(message)
         self._note("advance", self._world.calendar.plain(units, dated=dated))
+        if units <= self._world.clock:  # it says nothing new, nor that times are datetimes
+            dated = self._world.calendar.is_dated
         if self._compiled is not None and not self._is_watched() and self._compiled.advance(units):
             self._world.calendar.is_dated = dated
             return []

@@ -335,12 +335,23 @@ def test_what_is_overdue_is_decided_by_a_clock_that_stays():
     assert again.advance(11) == engine.advance(11) == []
 
 
-def test_a_clock_that_is_told_a_datetime_speaks_so_from_then_on():
+def test_a_clock_that_is_told_a_datetime_that_is_over_has_learnt_nothing():
     engine, blob, mark = marked(LATEST, lateness=0)
     engine.push(A, ROW)
     engine.advance(EPOCH + timedelta(microseconds=1))
     again = restored(engine, blob, [engine.changes_since(mark)], lateness=0)
-    assert again.clock == engine.clock == EPOCH + timedelta(microseconds=1)
+    assert again.clock == engine.clock == 1
+    assert engine.push(A, ROW, at=2) == again.push(A, ROW, at=2)
+
+
+@pytest.mark.parametrize("at", [5, EPOCH])
+def test_a_batch_that_fails_at_its_first_row_is_no_change_and_neither_is_that_row(at):
+    engine, blob, mark = marked(correlate(x=A, yields=lambda x: 1 / x))
+    engine.push(A, 1)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            engine.push_many({A: {"value": [0], "at": [at]}})
+    assert is_same(engine, restored(engine, blob, [engine.changes_since(mark)]))
 
 
 class Opaque:
