@@ -24,6 +24,7 @@ from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.stored_rows import entries_of, load_rows, rows_of, store_rows
 from cartesius.columns.streams.shapes import not_plain
 from cartesius.columns.streams.zipping import flow_of
+from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.ordering import bisected, by_code
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
 from cartesius.data.events import EARLIEST
@@ -72,6 +73,7 @@ class NotAfter(Stage):
         node: Any = never.node
         self.anchor, self.absent, self.duration = node.anchor, node.slot, node.duration
         self.components = components
+        self.keys = keys
         self.key = keys.own(self.anchor.index)
         self.body = ColumnarBody(join, [])
 
@@ -119,19 +121,28 @@ class NotAfter(Stage):
         due = held.end[decided] + self.duration
         position = np.searchsorted(clock, due, side="right")
         if (np.diff(due) <= 0).any():
-            asked = self._asked(held, mine, absent, others)[decided]
+            asked = self._asked(held, absent)[decided]
             sign = 1 if self.join.batch.rank.is_oldest_first else -1
             order = np.lexsort((sign * decided, asked, due))
             decided, position, due = decided[order], position[order], due[order]
         return self._given(held, decided, position, due)
 
-    def _asked(self, held: Rows, mine: Ints, absent: Rows | None, others: Ints) -> Ints:
-        """Return for each row that waits who has asked for its deadline first, as a number of arrival."""
-        number, end, code = held.number, held.end, mine
-        if absent is not None:
-            number, end, code = (
-                np.concatenate(pair) for pair in ((number, absent.number), (end, absent.end), (code, others))
-            )
+    def _asked(self, held: Rows, absent: Rows | None) -> Ints:
+        """Return for each row that waits who has asked for its deadline first, as a number of arrival.
+
+        It is asked for by the copy of the restriction, of which there is one for each key that is left of it, also for
+        one that is null.
+        """
+        sides = (
+            [(self.anchor.index, held)] if absent is None else [(self.anchor.index, held), (self.absent.index, absent)]
+        )
+        spaces = self.never.prefixes[self.anchor.index]
+        codes = [np.zeros(len(rows), np.int64) for _, rows in sides]
+        if spaces:
+            copies = [[self.keys.in_space(space, slot, rows) for space in spaces] for slot, rows in sides]
+            codes, _ = encoded(copies, skips_null=False)
+        number, end = (np.concatenate([getattr(rows, name) for _, rows in sides]) for name in ("number", "end"))
+        code = np.concatenate(codes)
         order = np.lexsort((number, code, end))
         is_first = np.ones(len(order), np.bool_)
         is_first[1:] = (np.diff(end[order]) != 0) | (np.diff(code[order]) != 0)
