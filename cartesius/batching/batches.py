@@ -329,7 +329,9 @@ class Batch:
                 yield self.row_key(match.parts, value), result, identity
             return
         parts = tuple([None if part is None else part.identity for part in match.parts])
-        told = (self.number, parts, self.world.steps) if self.tells_steps else (self.number, parts)
+        told: tuple[Any, ...] = (self.number, parts)
+        if self.tells_steps:  # and versions of a row that have waited for one deadline are told by their numbers
+            told = (*told, self.world.steps, tuple([None if part is None else part.number for part in match.parts]))
         for place, value in enumerate(match.values):
             yield self.row_key(match.parts, value), ((), value, match.start, match.end), (*told, place)
 

@@ -18,6 +18,7 @@ from restrictions import (
     sliding,
     tumbling,
     windowed,
+    without,
 )
 from restrictions.streams import map_
 from restrictions.tables import max_, reduce, update_stream
@@ -340,3 +341,15 @@ def test_changes_of_one_row_and_totals_of_one_table_are_events_of_their_own(tier
 
 def changes_of_total(rows):
     return map_(reduce(rows, max_.of("n")), lambda total: {"n": total})
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+def test_versions_of_a_row_that_have_waited_for_one_deadline_are_events_of_their_own(tier):
+    row, answer = Reactive("row", table=True), Reactive("answer")
+    unanswered = correlate(row=row, yields=lambda row: row, restrict=without(answer, after="row", within=2))
+    reported = correlate(x=unanswered, yields=lambda x: x, restrict=fixed(2, 16, report=final) | rstream())
+    engine = Engine(reported, lateness=0, tier=tier)
+    for value in 5, 6:
+        engine.push(row, Update(1, value), at=3)
+    engine.push(answer, 0, at=9)
+    assert sorted(event.value for event in engine.close()) == [5, 6]
