@@ -89,7 +89,7 @@ class Counting:
             self._known.add(id(slot.ledger))
             self._note(slot.ledger, Fate.SET_ASIDE, aside.get(slot.index, 0))
             self._note(slot.ledger, Fate.SET_ASIDE, sum(name == slot.name for _, (_, name, _) in outcome.late))
-            rows, told = arriving.get(slot.index), {} if aside.get(slot.index) else outcome.fates.get(slot.index, {})
+            rows, told = arriving.get(slot.index), outcome.fates.get(slot.index, {})
             if outcome.delivered is not None and slot.has_windows:
                 self._found.append((slot.ledger, Fate.DELIVERED, outcome.delivered.get(slot.index, 0)))
             elif rows is not None:

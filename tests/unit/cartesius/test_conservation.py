@@ -255,6 +255,16 @@ def test_columns_tell_what_has_become_of_the_changes_of_a_table(made):
     assert not any(one.untold for one in compiled.stats.fates.values())
 
 
+def test_columns_tell_what_is_used_up_also_where_a_null_key_is_set_aside():
+    keeping = most_recently("x", n=3) | key_by(x="j") | affinely("x")
+    told = []
+    for tier in "reference", None:
+        engine = Engine(correlate(x=a, yields=lambda x: x.n, restrict=keeping), tier=tier)
+        engine.push_many({a: {"n": [1, 2], "j": [None, 0], "at": [1, 2]}})
+        told.append(fates(engine, "x"))
+    assert told == [{"delivered": 2, "used_up": 1, "set_aside": 1}] * 2
+
+
 def test_what_vanishes_and_what_is_in_two_places_is_noticed():
     engine = run(Engine(cartesian(a, b)), (a, 1), (a, 2), (b, 3))
     (join,) = engine._program.joins
