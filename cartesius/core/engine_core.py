@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar as WithDefault
 
     from cartesius.core.direct_pushes import Direct
-    from cartesius.core.marks import Mark
+    from cartesius.core.marks import Mark, Stand
     from cartesius.data.events import Delete, Time, Update
     from cartesius.language.lenience import OnError
     from cartesius.programs.doors import At, Tier
@@ -390,10 +390,9 @@ class EngineCore(Generic[Result]):
         world = self._world
         return Position(world.events, world.latest, world.clock, len(world.late), len(world.ended), self._is_touched)
 
-    def _stand(self) -> tuple[Any, ...]:
-        """Return what differs after each call that has changed something; the first is how many events have come."""
-        world = self._world
-        return world.events, world.steps, world.clock, len(world.late), len(world.ended), self._is_touched
+    def _stand(self) -> Stand:
+        """Return where the engine stands, which is elsewhere after each call that has changed something."""
+        return self._position(), self._world.steps
 
     def _note(self, call: str, *given: Any) -> None:
         """Note a call that begins, if that is wanted since a mark."""

@@ -12,7 +12,7 @@ Source: SEMANTICS 1.12 and 1.16.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from uuid import uuid4
 
 from cartesius.data.events import Update
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cartesius.data.events import Time
+
+    Stand: TypeAlias = "tuple[Position, int]"
+    """Where an engine stands: its position, and how many steps it has done, of which columns may count others."""
 
 
 class Position(NamedTuple):
@@ -52,23 +55,23 @@ class Mark:
     """A moment of an engine, for `Engine.changes_since`; it holds what came since, until the next one is made.
 
     Args:
-        begin: The position of the engine.
-        name: What tells it from the marks of other engines.
+        stand: Where the engine stands.
+        name: What tells it from the marks of other engines; by default one that no other has.
     """
 
-    def __init__(self, begin: Position, name: str) -> None:
-        self.begin = begin
-        self.name = name
-        self._noted: list[tuple[Any, str, tuple[Any, ...]]] = []
-        self._end: tuple[Any, str] = (None, "")  # where the engine stood when changes were saved, and its name
+    def __init__(self, stand: Stand, name: str = "") -> None:
+        self.begin, _ = stand
+        self.name = name or uuid4().hex
+        self._noted: list[tuple[Stand, str, tuple[Any, ...]]] = []
+        self._end: tuple[Stand | None, str] = (None, "")  # where the engine stood when changes were saved, and its name
 
-    def note(self, stand: Any, call: str, given: tuple[Any, ...]) -> None:
+    def note(self, stand: Stand, call: str, given: tuple[Any, ...]) -> None:
         """Note a call that begins: where the engine stands, which call it is, and what it is given."""
         if self._noted and self._noted[-1][0] == stand:
             self._noted.pop()  # it has changed nothing
         self._noted.append((stand, call, given))
 
-    def calls(self, end: Any) -> Iterator[tuple[str, tuple[Any, ...], int]]:
+    def calls(self, end: Stand) -> Iterator[tuple[str, tuple[Any, ...], int]]:
         """Iterate over the calls that have changed something: which one, what it was given, how many events it took.
 
         Args:
@@ -77,17 +80,17 @@ class Mark:
         after = [stand for stand, _, _ in self._noted[1:]]
         for (stand, call, given), then in zip(self._noted, [*after, end], strict=False):
             if then != stand:
-                yield call, given, then[0] - stand[0]
+                yield call, given, then[0].events - stand[0].events
 
-    def end(self, stand: Any) -> str:
+    def end(self, stand: Stand) -> str:
         """Return the name of the moment at which changes are saved: that of a mark that is made there."""
         if self._end[0] != stand:
             self._end = (stand, uuid4().hex)
         return self._end[1]
 
-    def next(self, stand: Any, begin: Position) -> Mark:
+    def next(self, stand: Stand) -> Mark:
         """Return the mark that is made after this one; a call that is under way, as this is done, is its first."""
-        mark = Mark(begin, self._end[1] if self._end[0] == stand else uuid4().hex)
+        mark = Mark(stand, self._end[1] if self._end[0] == stand else "")
         mark._noted = [one for one in self._noted[-1:] if one[0] == stand]
         return mark
 

@@ -96,9 +96,9 @@ class Calendar:
         """Return a time, or an interval, in the language in which it was given; datetimes in UTC, of Python's type."""
         if not dated:
             return units
-        return (
-            tuple([EPOCH + one * self.unit for one in units]) if isinstance(units, tuple) else EPOCH + units * self.unit
-        )
+        if isinstance(units, tuple):
+            return tuple([EPOCH + one * self.unit for one in units])
+        return EPOCH + units * self.unit
 
     def unit_of(self, time: Any, call: str) -> Any:
         """Return a time that a program names, in time units; what is no datetime as it is."""

@@ -37,7 +37,7 @@ def save_changes(engine: Engine, mark: Mark) -> bytes:
     calls = [*mark.calls(stand)]
     said = {"program": engine._fingerprint(), "follows": mark.name, "name": mark.end(stand)}
     try:
-        return encode({**said, "begin": [*mark.begin], "end": [*engine._position()], "calls": calls})
+        return encode({**said, "begin": [*mark.begin], "end": [*stand[0]], "calls": calls})
     except NotStorable as error:
         for call in calls:
             try:

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
-from uuid import uuid4
 
 from cartesius.core.engine_core import MICROSECOND, EngineCore, Result
 from cartesius.core.marks import Mark
@@ -361,7 +360,8 @@ class Engine(EngineCore[Result]):
                 f" {time!r} (type={type(time).__name__})"
             )
             raise InvalidArgument(message)
-        self._note("advance", self._world.calendar.plain(units, dated=dated))
+        if self._mark is not None:
+            self._note("advance", self._world.calendar.plain(units, dated=dated))
         if units <= self._world.clock:  # it says nothing new, nor that times are datetimes
             dated = self._world.calendar.is_dated
         if self._compiled is not None and not self._is_watched() and self._compiled.advance(units):
@@ -609,14 +609,12 @@ class Engine(EngineCore[Result]):
         What comes is held until the next mark, or until an output is added or removed.
         """
         self._check_own_thread("mark")
-        here, (end, name) = self._position(), self._restored
-        mark = (
-            Mark(here, name if here == end else uuid4().hex)
-            if self._mark is None
-            else self._mark.next(self._stand(), here)
-        )
-        self._mark = mark
-        return mark
+        stand, (end, name) = self._stand(), self._restored
+        if self._mark is None:
+            self._mark = Mark(stand, name if stand[0] == end else "")
+        else:
+            self._mark = self._mark.next(stand)
+        return self._mark
 
     def changes_since(self, mark: Mark) -> bytes:
         """Return what has come since the last mark, as bytes, from which `restore` goes on behind a snapshot.
@@ -691,7 +689,7 @@ class Engine(EngineCore[Result]):
         Raises:
             SnapshotMismatch: The bytes are damaged, or belong to another program; or the changes do not go on where the
                 snapshot ends, or do not come to what they came to.
-            InvalidArgument: They are no bytes.
+            InvalidArgument: They are no bytes, or the changes are not in a list.
         """
         state = checked_state(decode(blob))
         engine: Engine = loading(

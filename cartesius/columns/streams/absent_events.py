@@ -133,9 +133,8 @@ class NotAfter(Stage):
         It is asked for by the copy of the restriction, of which there is one for each key that is left of it, also for
         one that is null.
         """
-        sides = (
-            [(self.anchor.index, held)] if absent is None else [(self.anchor.index, held), (self.absent.index, absent)]
-        )
+        there = [(self.anchor.index, held), (self.absent.index, absent)]
+        sides = [(slot, rows) for slot, rows in there if rows is not None]
         spaces = self.never.prefixes[self.anchor.index]
         codes = [np.zeros(len(rows), np.int64) for _, rows in sides]
         if spaces:
