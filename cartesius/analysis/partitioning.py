@@ -29,6 +29,7 @@ from cartesius.analysis.lineage import (
     origin,
     slots_named,
 )
+from cartesius.analysis.waiting import held_of_all_keys
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Tuple
 from cartesius.language.families import (
@@ -127,6 +128,10 @@ class Partitioning:
             reason = "its parts come alone, and each bucket would yield those that are not partitioned"
             raise Unsplittable(reactive.name, reason, "partition all of its inputs")
         self._check_restrictions(reactive, pattern, split)
+        found = held_of_all_keys(pattern, split, self._is_partition, self.is_split)
+        if found is not None:
+            reason = f"{found[0]!r} waits for what {found[1]} under all keys, and a bucket has only some"
+            raise Unsplittable(reactive.name, reason, "key both by the partition's column, with key_by(…)")
         if reactive.table and not self._is_partition(key_of(reactive)):
             reason = "its key is not the column of the partition, so several buckets would have rows of one key"
             raise Unsplittable(reactive.name, reason, "key it by the partitioned slot")
@@ -268,7 +273,8 @@ def _orders_inputs(pattern: Pattern, restriction: Restriction) -> bool:
     """Return whether a gate sees the events of inputs, as they come: what another gate or correlation held is late."""
     place = next(n for n, one in enumerate(pattern.restrictions) if one is restriction)
     before = [family for one in pattern.restrictions[place + 1 :] for family, _ in clauses(pattern, one)]
-    return arrive not in before and all(source.pattern is None for source in pattern.slots.values())
+    is_exact = not any(facts.versions(one) or facts.late(one) for one in pattern.restrictions)  # else it waits longer
+    return is_exact and arrive not in before and all(source.pattern is None for source in pattern.slots.values())
 
 
 def _meeting(

@@ -8,6 +8,10 @@ and an event that is late for nobody finds its partners, however long gates have
 Where no gate stands in the way the floors are the clock, and a deadline is met by that (`Installed.floor_slots` is
 empty). Elsewhere deadlines wait in `Deadlines` until the floors have passed them.
 
+Right of a `key_by` a slot has a floor a key (`held_events`): that decides. Only what must not come is kept until the
+floors of all keys have passed, as what is forgotten of it is not noted by key. Where what decides is not of one key,
+`analysis/waiting.py` refuses to split.
+
 Invariant: once a time is below the floor of a slot, every event that comes to its memory has a later end.
 
 Source: SEMANTICS 3.12; the low watermark of MillWheel (Akidau et al., VLDB 2013, doi:10.14778/2536222.2536229).
@@ -15,9 +19,10 @@ Source: SEMANTICS 3.12; the low watermark of MillWheel (Akidau et al., VLDB 2013
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from cartesius.correlations.continuations import held_by
+from cartesius.correlations.held_events import Held
 from cartesius.data.events import EARLIEST
 from cartesius.data.window_spans import window_of
 from cartesius.plan import facts
@@ -25,7 +30,7 @@ from cartesius.results.outputs import Events
 from cartesius.storage.stored import entries_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
@@ -39,11 +44,19 @@ class Floors:
     def __init__(self, join: Join) -> None:
         self._join = join
         self._sources: Sequence[Join | None] = [None for _ in join.slots]
+        self._carried: Callable[[Slot, Join], Mapping[int, int]] = lambda _, __: {}
         self._gates = [[one for one in reversed(join.installed) if _holds(one, slot)] for slot in join.slots]
 
-    def begin(self, sources: Sequence[Join | None]) -> None:
-        """Take note of what the slots come from, by slot, and of the restrictions that cannot go by the clock alone."""
+    def begin(self, sources: Sequence[Join | None], carried: Callable[[Join, Slot, Join], Mapping[int, int]]) -> None:
+        """Take note of what the slots come from, and of the restrictions that cannot go by the clock alone.
+
+        Args:
+            sources: By slot the correlation that it comes from, if it comes from one.
+            carried: Of this correlation, a slot and where that comes from: by key space, the one there that has the
+                same keys. Asked when somebody waits.
+        """
         self._sources = sources
+        self._carried = cache(lambda slot, source: carried(self._join, slot, source))
         for one in self._join.installed:
             if one.opens_windows:
                 self._let_wait_for_common_gates(one)
@@ -125,66 +138,96 @@ class Floors:
 
     # -- what is so at the moment --------------------------------------------------------------------------------------
 
-    def let_decide(self, one: Installed, time: Time, slots: Iterable[Slot] = ()) -> bool:
-        """Whether nothing comes any more, to some slots or all that matter, by which ``time`` would be too soon."""
+    def let_decide(self, one: Installed, time: Time, key: tuple[Any, ...] = (), slots: Iterable[Slot] = ()) -> bool:
+        """Whether nothing comes any more, to some slots or all that matter, by which ``time`` would be too soon.
+
+        Args:
+            one: Who asks.
+            time: The time.
+            key: That of the copy that asks; the empty tuple: of all keys.
+            slots: Those of the slots that matter; none: all.
+        """
         batch = self._join.batch
         if one.opens_windows:
-            return self._join.world.is_past(time) and self.let_close(one, time)
+            return self._join.world.is_past(time) and self.let_close(one, time, key)
         if not one.floor_slots:
             return time < batch.now
-        return not batch.is_behind and self.have_passed(slots or one.floor_slots, time, one)
+        held = self._held(one, () if one.absent and not slots else key)
+        return not batch.is_behind and self._have_passed(slots or one.floor_slots, time, held)
+
+    def _held(self, one: Installed, key: tuple[Any, ...]) -> Held:
+        """Return what matters to a copy of that which is held."""
+        window = self._join.bindings.window_space  # what is held outside is in no window
+        parts = {space: part for space, part in zip(one.prefix, key, strict=False) if space != window}
+        return Held(self._join, parts, one)
 
     def let_tick(self, one: Installed, time: int, key: tuple[Any, ...]) -> bool:
         """Whether the deadline of a copy may be met."""
         copy = one.copies.get(key, one.stateless)
-        return self.let_decide(one, time, copy.waits_for(time))
+        return self.let_decide(one, time, key, copy.waits_for(time))
 
-    def let_close(self, opener: Installed, time: Time) -> bool:
+    def may_let_others(self, one: Installed, time: int) -> bool:
+        """Whether a deadline after one at ``time`` may be met before it: it waits for what is held of its key alone."""
+        if one.opens_windows:
+            return self._join.world.is_past(time)
+        return bool(one.absent) or self._have_passed(one.floor_slots, time, Held(self._join, {}, one, counts=False))
+
+    def let_close(self, opener: Installed, time: Time, key: tuple[Any, ...]) -> bool:
         """Whether no gate that windows have in common holds an event of one that is closed, or freed, at ``time``."""
         if not opener.floor_slots:
             return True
+        held = self._held(opener, key)
         common = {gate for slot in opener.floor_slots for gate in self._common_gates(slot)}
-        if all(slot.ended for slot in self._join.slots) and not any(gate.due for gate in common):
+        if all(slot.ended for slot in self._join.slots) and not any(map(held.is_due, common)):
             return True  # what they hold they will never let go
-        return not any(time in opener.stateless.times_of(window_of(entry)) for gate in common for entry in gate.held())
+        return not any(
+            time in opener.stateless.times_of(window_of(entry)) for gate in common for entry in held.by(gate)
+        )
 
-    def have_passed(self, slots: Iterable[Slot], time: Time, asking: Installed | None = None) -> bool:
+    def _have_passed(self, slots: Iterable[Slot], time: Time, held: Held) -> bool:
         """Whether nothing with an end at ``time`` or earlier comes to some slots any more."""
-        return all(self._has_passed(slot, time, asking) for slot in slots)
+        return all(self._has_passed(slot, time, held) for slot in slots)
 
-    def _has_passed(self, slot: Slot, time: Time, asking: Installed | None) -> bool:
-        if self._is_over:
+    def _has_passed(self, slot: Slot, time: Time, held: Held) -> bool:
+        if self._is_over(held):
             return True
-        lag, source = _own_lag(slot), self._sources[slot.index]
+        lag = _own_lag(slot)
         if slot.ended:
             is_past = True
         elif lag is None:
             is_past = False
         else:
-            is_past = time + lag < self._join.world.clock if source is None else source.floors._gives_past(time + lag)
-        is_past = is_past and not any(entry.end <= time for entry in entries_in(slot.door.queue))
-        for gate in self._gates_before(slot, asking):
-            is_past = (is_past or _clock_of(gate) > time) and not _holds_until(gate, slot, time)
+            is_past = self._comes_past(slot, time + lag, held)
+        is_past = is_past and not any(entry.end <= time for entry in held.among(entries_in(slot.door.queue)))
+        for gate in self._gates_before(slot, held.asking):
+            is_past = (is_past or _clock_of(gate) > time) and not held.keeps(gate, slot, time)
         return is_past
 
-    def _gives_past(self, time: Time) -> bool:
+    def _comes_past(self, slot: Slot, time: Time, held: Held) -> bool:
+        """Whether nothing with an end at ``time`` or earlier comes to the door of a slot any more."""
+        source = self._sources[slot.index]
+        if source is None:
+            return time < self._join.world.clock
+        return source.floors._gives_past(time, held.of_source(source, self._carried(slot, source)))
+
+    def _gives_past(self, time: Time, held: Held) -> bool:
         """Whether no result with an end at ``time`` or earlier comes any more."""
         join, reach = self._join, self._reach
         if join.is_done:
             return True
-        if reach is None or not self.have_passed(self._present, time + reach):
+        if reach is None or not self._have_passed(self._present, time + reach, held):
             return False
-        kept = [entry for one in join.installed for entry in one.held() if entry.slot not in join.pattern.absent.names]
+        kept = [
+            entry for one in join.installed for entry in held.by(one) if entry.slot not in join.pattern.absent.names
+        ]
         if self._gives_what_was:
-            kept += [entry for slot in self._present for entry in slot.memory.all()]
+            kept += [entry for slot in self._present for entry in held.among(slot.memory.all())]
         return not any((entry.end if not reach else entry.start - reach) <= time for entry in kept)
 
-    @property
-    def _is_over(self) -> bool:
+    def _is_over(self, held: Held) -> bool:
         """Whether all has ended, and no deadline is left by which a gate could let go what it holds."""
-        join = self._join
-        return all(slot.ended for slot in join.slots) and not any(
-            one.due for gates in self._gates for one in gates if not one.floor_slots
+        return all(slot.ended for slot in self._join.slots) and not any(
+            held.is_due(one) for gates in self._gates for one in gates if not one.floor_slots
         )
 
 
@@ -193,12 +236,6 @@ def _holds(one: Installed, slot: Slot) -> bool:
     if slot not in one.gated or one.absent:  # where others are absent, it holds rows of what has come already
         return False
     return one.suspends or (bool(one.restriction._states) and (facts.may_hold(one) or facts.held(one) is not None))
-
-
-def _holds_until(gate: Installed, slot: Slot, time: Time) -> bool:
-    """Whether a gate holds an event of a slot with an end at ``time`` or earlier, or what it holds is not known."""
-    is_held = any(entry.slot == slot.name and entry.end <= time for entry in gate.held())
-    return is_held or (gate.suspends and any(True for _ in held_by(gate)))
 
 
 def _clock_of(gate: Installed) -> Time:

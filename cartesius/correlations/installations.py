@@ -28,7 +28,7 @@ from cartesius.results.views import View
 from cartesius.storage.stored import entries_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
@@ -89,8 +89,8 @@ class Installed(Place):
         return self.join.number, self.turn
 
     def bars(self, time: int) -> bool:
-        """Whether a deadline that is not let bars those after it: not of absence, and of windows if it is to come."""
-        return not self.join.world.is_past(time) if self.opens_windows else not self.absent
+        """Whether a deadline that is not let bars those after it."""
+        return not self.join.floors.may_let_others(self, time)
 
     def may_tick(self, time: int, key: tuple[Any, ...]) -> bool:
         """Whether floors have passed a deadline."""
@@ -212,9 +212,9 @@ class Installed(Place):
             if self.is_inside:
                 self._in_windows[self._window(key)].discard(key)
 
-    def held(self) -> Iterator[Entry]:
-        """Iterate over the entries in the states of all copies."""
-        for copy in self.copies.values():
+    def held(self, copies: Iterable[Any] | None = None) -> Iterator[Entry]:
+        """Iterate over the entries in the states of some copies; None: of all."""
+        for copy in self.copies.values() if copies is None else copies:
             for name in self.restriction._states:
                 yield from entries_in(getattr(copy, name))
 

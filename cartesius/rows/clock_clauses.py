@@ -81,8 +81,8 @@ def has_passed(time: Time, *slots: Slot) -> bool:
 
     Only in a clause of a restriction that says, by ``floors_of``, which slots matter. Without gates it is the clock.
     """
-    installed, _ = of_clause("has_passed")
-    return bool(installed.join.floors.let_decide(installed, time, slots))
+    installed, key = of_clause("has_passed")
+    return bool(installed.join.floors.let_decide(installed, time, key, slots))
 
 
 def may_close(time: Time) -> bool:
@@ -90,8 +90,8 @@ def may_close(time: Time) -> bool:
 
     Only in a clause of a restriction that opens windows.
     """
-    installed, _ = of_clause("may_close")
-    return bool(installed.join.floors.let_close(installed, time))
+    installed, key = of_clause("may_close")
+    return bool(installed.join.floors.let_close(installed, time, key))
 
 
 def wait_on(time: int) -> None:
@@ -100,7 +100,7 @@ def wait_on(time: int) -> None:
     Windows need it not: what is inside goes with them. Only in a clause of a restriction.
     """
     installed, key = of_clause("wait_on")
-    if installed.floor_slots and not installed.is_inside and not installed.join.floors.let_decide(installed, time):
+    if installed.floor_slots and not installed.is_inside and not installed.join.floors.let_decide(installed, time, key):
         installed.notify_at(time, key)
 
 

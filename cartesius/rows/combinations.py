@@ -94,7 +94,7 @@ def last_chance(parts: Candidate) -> Time | None:
     That is so when an input that is missing has ended, what is there is too far apart, or the clock has passed the end,
     be it that of their window.
     """
-    installed, _ = of_clause("last_chance")
+    installed, key = of_clause("last_chance")
     join = installed.join
     absentees = missing(parts)
     if any(is_drained(slot) for slot in absentees):
@@ -109,7 +109,7 @@ def last_chance(parts: Candidate) -> Time | None:
         met = [part for slot in (join.slots if alone else one.named) if (part := parts[slot.index]) is not None]
         if any(part.end > last for part in met):
             return None
-    return None if join.floors.let_decide(installed, last) else last
+    return None if join.floors.let_decide(installed, last, key) else last
 
 
 def reconsider() -> None:
