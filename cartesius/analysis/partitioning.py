@@ -128,7 +128,7 @@ class Partitioning:
             reason = "its parts come alone, and each bucket would yield those that are not partitioned"
             raise Unsplittable(reactive.name, reason, "partition all of its inputs")
         self._check_restrictions(reactive, pattern, split)
-        found = held_of_all_keys(pattern, split, self._is_partition, self.is_split)
+        found = held_of_all_keys(pattern, split, self._is_partition)
         if found is not None:
             reason = f"{found[0]!r} waits for what {found[1]} under all keys, and a bucket has only some"
             raise Unsplittable(reactive.name, reason, "key both by the partition's column, with key_by(…)")

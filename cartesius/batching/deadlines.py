@@ -6,12 +6,11 @@ Source: SEMANTICS 3.10 and 3.12.
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_left, insort
 from collections import deque
 from functools import partial
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
+from cartesius.batching.floored_deadlines import FlooredDeadlines, Waiting
 from cartesius.data.events import LATEST
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from cartesius.data.journals import Journal
 
 
-class Asking(Protocol):
+class Asking(Waiting, Protocol):
     """Who asks for ticks: a restriction at work in one correlation."""
 
     @property
@@ -30,8 +29,8 @@ class Asking(Protocol):
         ...
 
     @property
-    def asked(self) -> list[tuple[int, int, tuple[Any, ...]]]:
-        """Time, number and key in order, where the deadlines wait for floors."""
+    def floored(self) -> FlooredDeadlines:
+        """Those that wait for floors."""
         ...
 
     @property
@@ -52,14 +51,6 @@ class Asking(Protocol):
     @property
     def place(self) -> tuple[int, int]:
         """Its place in the program: that of its correlation, and its turn there."""
-        ...
-
-    def bars(self, time: int) -> bool:
-        """Whether a deadline that is not let bars those after it."""
-        ...
-
-    def may_tick(self, time: int, key: tuple[Any, ...]) -> bool:
-        """Whether floors have passed a deadline."""
         ...
 
     def forget(self, key: tuple[Any, ...], copy: Any) -> None:
@@ -163,27 +154,19 @@ class Deadlines(Generic[A]):
 
     def pop_passed(self) -> Deadline[A] | None:
         """Return the earliest of the deadlines that floors have passed and drop it, or None."""
-        passed = [item for one in self.floored if (item := self._first_passed(one)) is not None]
+        found = [(one, one.floored.passed(one)) for one in self.floored]
+        passed = [_item(one, *item) for one, item in found if item is not None]
         item = min(passed, default=None, key=lambda item: item[:3])
         if item is not None:
             self.journal.change(partial(self._discard, item), partial(self._put_back, item))
         return item
-
-    def _first_passed(self, one: A) -> Deadline[A] | None:
-        for time, number, key in one.asked:
-            if one.may_tick(time, key):
-                return _item(one, time, number, key)
-            if one.bars(time):
-                return None
-        return None
 
     def next_stop(self, clock: Time) -> Time:
         """Return the earliest time, from ``clock`` on, past which floors may let something happen."""
         times: list[Time] = [LATEST]
         for one in self.floored:
             if one.lag is not None:
-                place = bisect_left(one.asked, (clock - one.lag,))
-                times += [time + one.lag for time, _, _ in one.asked[place : place + 1]]
+                times += [time + one.lag for time in one.floored.first_from(clock - one.lag)]
         return min(times)
 
     def next(self, clock: Time) -> int | None:
@@ -222,7 +205,7 @@ class Deadlines(Generic[A]):
         self.floored = [one for one in self.floored if one not in gone]
 
     def _asked(self) -> list[Deadline[A]]:
-        return [_item(one, *asked) for one in self.floored for asked in one.asked]
+        return [_item(one, *asked) for one in self.floored for asked in one.floored.items]
 
     def _count_down(self, time: int, installed: A, key: tuple[Any, ...]) -> None:
         del installed.due[key][time]
@@ -232,7 +215,7 @@ class Deadlines(Generic[A]):
     def _discard(self, item: Deadline[A]) -> None:
         time, _, number, installed, key = item
         if installed.floor_slots:
-            del installed.asked[bisect_left(installed.asked, (time, number))]
+            installed.floored.discard((time, number, key))
         else:
             self.heap.remove(item)
             heapq.heapify(self.heap)
@@ -241,7 +224,7 @@ class Deadlines(Generic[A]):
     def _put_back(self, item: Deadline[A]) -> None:
         time, _, number, installed, key = item
         if installed.floor_slots:
-            insort(installed.asked, (time, number, key), key=itemgetter(0, 1))
+            installed.floored.add((time, number, key))
         else:
             heapq.heappush(self.heap, item)
         installed.due.setdefault(key, {})[time] = number

@@ -8,9 +8,11 @@ and an event that is late for nobody finds its partners, however long gates have
 Where no gate stands in the way the floors are the clock, and a deadline is met by that (`Installed.floor_slots` is
 empty). Elsewhere deadlines wait in `Deadlines` until the floors have passed them.
 
-Right of a `key_by` a slot has a floor a key (`held_events`): that decides. Only what must not come is kept until the
-floors of all keys have passed, as what is forgotten of it is not noted by key. Where what decides is not of one key,
-`analysis/waiting.py` refuses to split.
+Right of a `key_by` a gate holds key by key, and what it holds of another key meets nothing of this one. So what decides
+under the same keys looks at the gate's copy for its key alone: a quiet key keeps no other waiting, and the number of
+buckets does not matter. All else it waits for under all keys: what correlations before hold, gates under other keys.
+What must not come is kept until the floors of all keys have passed, as what is forgotten of it is not noted by key.
+`analysis/waiting.py` refuses to split where that shows.
 
 Invariant: once a time is below the floor of a slot, every event that comes to its memory has a later end.
 
@@ -19,10 +21,9 @@ Source: SEMANTICS 3.12; the low watermark of MillWheel (Akidau et al., VLDB 2013
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from cartesius.correlations.held_events import Held
+from cartesius.correlations.continuations import held_by
 from cartesius.data.events import EARLIEST
 from cartesius.data.window_spans import window_of
 from cartesius.plan import facts
@@ -30,12 +31,17 @@ from cartesius.results.outputs import Events
 from cartesius.storage.stored import entries_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
+    from cartesius.data.entries import Entry
     from cartesius.data.events import Time
     from cartesius.language.families import Slot
+
+
+NOBODY: Final = (object(),)
+"""The key of no copy."""
 
 
 class Floors:
@@ -44,19 +50,11 @@ class Floors:
     def __init__(self, join: Join) -> None:
         self._join = join
         self._sources: Sequence[Join | None] = [None for _ in join.slots]
-        self._carried: Callable[[Slot, Join], Mapping[int, int]] = lambda _, __: {}
         self._gates = [[one for one in reversed(join.installed) if _holds(one, slot)] for slot in join.slots]
 
-    def begin(self, sources: Sequence[Join | None], carried: Callable[[Join, Slot, Join], Mapping[int, int]]) -> None:
-        """Take note of what the slots come from, and of the restrictions that cannot go by the clock alone.
-
-        Args:
-            sources: By slot the correlation that it comes from, if it comes from one.
-            carried: Of this correlation, a slot and where that comes from: by key space, the one there that has the
-                same keys. Asked when somebody waits.
-        """
+    def begin(self, sources: Sequence[Join | None]) -> None:
+        """Take note of what the slots come from, by slot, and of the restrictions that cannot go by the clock alone."""
         self._sources = sources
-        self._carried = cache(lambda slot, source: carried(self._join, slot, source))
         for one in self._join.installed:
             if one.opens_windows:
                 self._let_wait_for_common_gates(one)
@@ -69,6 +67,7 @@ class Floors:
                 continue
             lags = [self._lag(slot) for slot in slots]
             one.floor_slots = slots
+            self._note_keyed_gates(one, {gate for slot in slots for gate in self._gates_before(slot, one)})
             one.lag = None if None in lags else max([lag for lag in lags if lag is not None])
             self._join.world.deadlines.add_floored(one)
 
@@ -76,7 +75,17 @@ class Floors:
         """Let a window stay while a gate that all windows have in common holds an event of it: it may find partners."""
         opener.floor_slots = tuple([slot for slot in self._join.slots if self._common_gates(slot)])
         if opener.floor_slots:
+            self._note_keyed_gates(opener, {gate for slot in opener.floor_slots for gate in self._common_gates(slot)})
             self._join.world.deadlines.add_floored(opener)
+
+    def _note_keyed_gates(self, one: Installed, gates: set[Installed]) -> None:
+        prefix = self.held_under(one, one.prefix)
+        one.keyed_gates = frozenset([gate for gate in gates if prefix and gate.prefix == prefix and not gate.suspends])
+
+    def held_under(self, one: Installed, key: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the key under which gates hold what matters to a copy: its own, without the window."""
+        window = self._join.bindings.window_space
+        return tuple([part for space, part in zip(one.prefix, key, strict=False) if space != window])
 
     def _common_gates(self, slot: Slot) -> list[Installed]:
         space = self._join.bindings.window_space
@@ -152,83 +161,98 @@ class Floors:
             return self._join.world.is_past(time) and self.let_close(one, time, key)
         if not one.floor_slots:
             return time < batch.now
-        held = self._held(one, () if one.absent and not slots else key)
-        return not batch.is_behind and self._have_passed(slots or one.floor_slots, time, held)
-
-    def _held(self, one: Installed, key: tuple[Any, ...]) -> Held:
-        """Return what matters to a copy of that which is held."""
-        window = self._join.bindings.window_space  # what is held outside is in no window
-        parts = {space: part for space, part in zip(one.prefix, key, strict=False) if space != window}
-        return Held(self._join, parts, one)
+        under = () if one.absent and not slots else self.held_under(one, key)
+        return not batch.is_behind and self._have_passed(slots or one.floor_slots, time, one, under)
 
     def let_tick(self, one: Installed, time: int, key: tuple[Any, ...]) -> bool:
         """Whether the deadline of a copy may be met."""
         copy = one.copies.get(key, one.stateless)
         return self.let_decide(one, time, key, copy.waits_for(time))
 
-    def may_let_others(self, one: Installed, time: int) -> bool:
-        """Whether a deadline after one at ``time`` may be met before it: it waits for what is held of its key alone."""
+    def let_none(self, one: Installed, time: int) -> bool:
+        """Whether a deadline at ``time`` or later may be met under no key, as it waits for what all have in common."""
         if one.opens_windows:
-            return self._join.world.is_past(time)
-        return bool(one.absent) or self._have_passed(one.floor_slots, time, Held(self._join, {}, one, counts=False))
+            return not self._join.world.is_past(time)
+        if not one.keyed_gates and not one.absent:
+            return True
+        return not self._have_passed(one.absent or one.floor_slots, time, one, NOBODY)
+
+    def keys_let_go(self, one: Installed, keys: Collection[tuple[Any, ...]]) -> Iterable[tuple[Any, ...]]:
+        """Return of some keys those of which a gate that matters has done something in this push."""
+        if all(slot.ended for slot in self._join.slots):
+            return keys
+        changed = {key for gate, key in self._join.world.touched if gate in one.keyed_gates}
+        if not one.is_inside:
+            return changed.intersection(keys)
+        return [key for key in keys if self.held_under(one, key) in changed]
 
     def let_close(self, opener: Installed, time: Time, key: tuple[Any, ...]) -> bool:
         """Whether no gate that windows have in common holds an event of one that is closed, or freed, at ``time``."""
         if not opener.floor_slots:
             return True
-        held = self._held(opener, key)
+        under = self.held_under(opener, key)
         common = {gate for slot in opener.floor_slots for gate in self._common_gates(slot)}
-        if all(slot.ended for slot in self._join.slots) and not any(map(held.is_due, common)):
+        if all(slot.ended for slot in self._join.slots) and not any(_is_due(gate, opener, under) for gate in common):
             return True  # what they hold they will never let go
-        return not any(
-            time in opener.stateless.times_of(window_of(entry)) for gate in common for entry in held.by(gate)
-        )
+        held = (entry for gate in common for entry in _held_of(gate, opener, under))
+        return not any(time in opener.stateless.times_of(window_of(entry)) for entry in held)
 
-    def _have_passed(self, slots: Iterable[Slot], time: Time, held: Held) -> bool:
+    def _have_passed(
+        self, slots: Iterable[Slot], time: Time, asking: Installed | None = None, under: tuple[Any, ...] = ()
+    ) -> bool:
         """Whether nothing with an end at ``time`` or earlier comes to some slots any more."""
-        return all(self._has_passed(slot, time, held) for slot in slots)
+        return all(self._has_passed(slot, time, asking, under) for slot in slots)
 
-    def _has_passed(self, slot: Slot, time: Time, held: Held) -> bool:
-        if self._is_over(held):
+    def _has_passed(self, slot: Slot, time: Time, asking: Installed | None, under: tuple[Any, ...]) -> bool:
+        if self._is_over(asking, under):
             return True
-        lag = _own_lag(slot)
+        lag, source = _own_lag(slot), self._sources[slot.index]
         if slot.ended:
             is_past = True
         elif lag is None:
             is_past = False
         else:
-            is_past = self._comes_past(slot, time + lag, held)
-        is_past = is_past and not any(entry.end <= time for entry in held.among(entries_in(slot.door.queue)))
-        for gate in self._gates_before(slot, held.asking):
-            is_past = (is_past or _clock_of(gate) > time) and not held.keeps(gate, slot, time)
+            is_past = time + lag < self._join.world.clock if source is None else source.floors._gives_past(time + lag)
+        is_past = is_past and not any(entry.end <= time for entry in entries_in(slot.door.queue))
+        for gate in self._gates_before(slot, asking):
+            is_held = any(entry.slot == slot.name and entry.end <= time for entry in _held_of(gate, asking, under)) or (
+                gate.suspends and any(True for _ in held_by(gate))
+            )  # what a continuation holds is not known
+            is_past = (is_past or _clock_of(gate) > time) and not is_held
         return is_past
 
-    def _comes_past(self, slot: Slot, time: Time, held: Held) -> bool:
-        """Whether nothing with an end at ``time`` or earlier comes to the door of a slot any more."""
-        source = self._sources[slot.index]
-        if source is None:
-            return time < self._join.world.clock
-        return source.floors._gives_past(time, held.of_source(source, self._carried(slot, source)))
-
-    def _gives_past(self, time: Time, held: Held) -> bool:
+    def _gives_past(self, time: Time) -> bool:
         """Whether no result with an end at ``time`` or earlier comes any more."""
         join, reach = self._join, self._reach
         if join.is_done:
             return True
-        if reach is None or not self._have_passed(self._present, time + reach, held):
+        if reach is None or not self._have_passed(self._present, time + reach):
             return False
-        kept = [
-            entry for one in join.installed for entry in held.by(one) if entry.slot not in join.pattern.absent.names
-        ]
+        kept = [entry for one in join.installed for entry in one.held() if entry.slot not in join.pattern.absent.names]
         if self._gives_what_was:
-            kept += [entry for slot in self._present for entry in held.among(slot.memory.all())]
+            kept += [entry for slot in self._present for entry in slot.memory.all()]
         return not any((entry.end if not reach else entry.start - reach) <= time for entry in kept)
 
-    def _is_over(self, held: Held) -> bool:
+    def _is_over(self, asking: Installed | None, under: tuple[Any, ...]) -> bool:
         """Whether all has ended, and no deadline is left by which a gate could let go what it holds."""
         return all(slot.ended for slot in self._join.slots) and not any(
-            held.is_due(one) for gates in self._gates for one in gates if not one.floor_slots
+            _is_due(one, asking, under) for gates in self._gates for one in gates if not one.floor_slots
         )
+
+
+def _held_of(gate: Installed, asking: Installed | None, under: tuple[Any, ...]) -> Iterable[Entry]:
+    """Iterate over what a gate holds that matters to who asks, under a key; the empty tuple: under all."""
+    if not under or asking is None or gate not in asking.keyed_gates:
+        return gate.held()
+    copy = gate.copies.get(under)
+    return () if copy is None else gate.held([copy])
+
+
+def _is_due(gate: Installed, asking: Installed | None, under: tuple[Any, ...]) -> bool:
+    """Whether a copy of a gate that matters to who asks waits for a deadline."""
+    if not under or asking is None or gate not in asking.keyed_gates:
+        return bool(gate.due)
+    return under in gate.due
 
 
 def _holds(one: Installed, slot: Slot) -> bool:

@@ -12,6 +12,7 @@ from copy import copy as shallow_copy
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from cartesius.batching.floored_deadlines import FlooredDeadlines
 from cartesius.correlations.clause_layers import clauses_of_layers, in_clause
 from cartesius.correlations.gates import count_set_aside
 from cartesius.correlations.placements import Place
@@ -53,7 +54,8 @@ class Installed(Place):
         self.due: dict[tuple[Any, ...], dict[int, int]] = {}  # deadlines a copy waits for, with their numbers, by key
         self.floor_slots: tuple[Slot, ...] = ()  # whose floors its deadlines wait for, where they are not the clock
         self.lag: int | None = 0  # how far those stay behind the clock where nothing is held; None: they never move
-        self.asked: list[tuple[int, int, tuple[Any, ...]]] = []  # those deadlines: time, number and key, in order
+        self.floored = FlooredDeadlines(join.world.journal, in_order=not self.absent and not self.opens_windows)
+        self.keyed_gates: frozenset[Installed] = frozenset()  # those that matter to it, and hold events by its key
         self._in_windows: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}  # the keys of the copies in each window
         self.ticking: Operation[..., Any] = Operation(f"tick of {type(restriction).__name__}")
         for slot in join.slots:
@@ -89,8 +91,12 @@ class Installed(Place):
         return self.join.number, self.turn
 
     def bars(self, time: int) -> bool:
-        """Whether a deadline that is not let bars those after it."""
-        return not self.join.floors.may_let_others(self, time)
+        """Whether a deadline that is not let bars those after it, of all keys."""
+        return self.join.floors.let_none(self, time)
+
+    def keys_let_go(self, blocked: Collection[tuple[Any, ...]]) -> Iterable[tuple[Any, ...]]:
+        """Return of some keys those that may not be blocked any more."""
+        return self.join.floors.keys_let_go(self, blocked)
 
     def may_tick(self, time: int, key: tuple[Any, ...]) -> bool:
         """Whether floors have passed a deadline."""
@@ -106,10 +112,6 @@ class Installed(Place):
     def due_at(self, slot: Slot, time: int, key: tuple[Any, ...]) -> list[Entry]:
         """Return what nothing can match once the clock is past ``time``, oldest first."""
         return [entry for entry in slot.memory.keyed(self.dues[slot], (*key, time)) if entry.state != GONE]
-
-    def check(self, others: tuple[Restriction, ...]) -> None:
-        """Check the composition, with the restriction's own rules."""
-        self.restriction.check(self.slots, others)
 
     def key_of(self, slot: Slot, entry: Entry) -> tuple[Any, ...]:
         """Return the key of the copy that an event of ``slot`` concerns."""

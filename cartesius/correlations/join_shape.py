@@ -92,7 +92,7 @@ class Join:
             slot.ledger.open_gates(len(gates))
         check_performed(pattern.restrictions, "correlate")
         for one in self.installed:
-            one.check(tuple(other.restriction for other in self.installed if other is not one))
+            one.restriction.check(one.slots, tuple([o.restriction for o in self.installed if o is not one]))
         outer = outer_handlers(pattern, self.bindings, self.batch, self.installed, self._is_over)
         self.null_keys = NullKeys(self.bindings, self.batch)
         self.batch.null_keys = self.null_keys

@@ -292,7 +292,7 @@ def load_world(world: World, joins: list[Join], state: dict[str, Any]) -> None:
     for join in joins:
         for installed in join.installed:
             installed.due.clear()
-            installed.asked.clear()
+            installed.floored.clear()
     for time, number, place, which, key in state["deadlines"]:
         world.deadlines.number = number - 1
         world.deadlines.add(time, joins[place].installed[which], key)

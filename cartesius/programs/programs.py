@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.analysis.waiting import carried_spaces
 from cartesius.correlations.join_shape import Join
 from cartesius.data.codec import storable
 from cartesius.data.entries import GONE
@@ -144,7 +143,7 @@ class Program:
             slot.source = sources[slot.reactive]
             if recalls(join, slot):
                 slot.kept = self.join_of.get(slot.reactive) or self.keeper(slot.reactive)
-        join.floors.begin([self.join_of.get(slot.reactive) for slot in join.slots], carried_spaces)
+        join.floors.begin([self.join_of.get(slot.reactive) for slot in join.slots])
         if same is not None:
             self._alike[same] = join
         return join

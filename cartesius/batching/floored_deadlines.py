@@ -1,0 +1,131 @@
+"""Deadlines that wait for floors: those that one restriction has asked for, in the order in which they are due.
+
+Most are not over by the clock; those that are may be held up by what gates hold. What is held of one key holds up that
+key alone, so its deadlines are *blocked*: they are set aside until a gate's copy for that key has changed. A push
+looks at those keys only that it has touched, however many are blocked.
+
+Invariant: the earliest deadline of each key that is not blocked is among the heads; others may be there, too.
+
+Source: SEMANTICS 3.12.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_left, insort
+from functools import partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from cartesius.data.events import Time
+    from cartesius.data.journals import Journal
+
+
+Deadline: TypeAlias = tuple[int, int, tuple[Any, ...]]
+"""When, the number of the request, and the key of the copy."""
+_PLACE = itemgetter(0, 1)
+
+
+class Waiting(Protocol):
+    """Who waits: a restriction at work in one correlation."""
+
+    def may_tick(self, time: int, key: tuple[Any, ...]) -> bool:
+        """Whether floors have passed a deadline."""
+        ...
+
+    def bars(self, time: int) -> bool:
+        """Whether a deadline that is not let bars those after it, of all keys."""
+        ...
+
+    def keys_let_go(self, blocked: Collection[tuple[Any, ...]]) -> Iterable[tuple[Any, ...]]:
+        """Return of some keys those that may not be blocked any more."""
+        ...
+
+
+class FlooredDeadlines:
+    """The deadlines of one restriction.
+
+    Args:
+        journal: Where it is noted how to undo.
+        in_order: Whether those of one key are met in order, so that all wait for the first; otherwise each is asked.
+    """
+
+    def __init__(self, journal: Journal, *, in_order: bool) -> None:
+        self._journal = journal
+        self._in_order = in_order
+        self.items: list[Deadline] = []  # in order
+        self._of_key: dict[tuple[Any, ...], list[Deadline]] = {}  # in order
+        self._heads: list[Deadline] = []  # a heap
+        self._blocked: set[tuple[Any, ...]] = set()  # the keys whose first is held up
+
+    def add(self, item: Deadline) -> None:
+        """Take one in."""
+        insort(self.items, item, key=_PLACE)
+        mine = self._of_key.setdefault(item[2], [])
+        insort(mine, item, key=_PLACE)
+        if mine[0] is item:
+            self._unblock(item[2])
+
+    def discard(self, item: Deadline) -> None:
+        """Drop one."""
+        del self.items[bisect_left(self.items, item[:2], key=_PLACE)]
+        mine = self._of_key[item[2]]
+        place = bisect_left(mine, item[:2], key=_PLACE)
+        del mine[place]
+        if not place:
+            self._unblock(item[2])
+
+    def clear(self) -> None:
+        """Drop all."""
+        self.items.clear()
+        self._of_key.clear()
+        self._heads.clear()
+        self._blocked.clear()
+
+    def _unblock(self, key: tuple[Any, ...]) -> None:
+        """Let the first deadline of a key be a head."""
+        self._blocked.discard(key)
+        mine = self._of_key.get(key, [])
+        if not mine:
+            self._of_key.pop(key, None)
+        elif self._in_order:
+            if len(self._heads) > 2 * len(self._of_key) + 100:  # most of which nobody wants any more
+                self._heads = [of[0] for other, of in self._of_key.items() if of and other not in self._blocked]
+                heapq.heapify(self._heads)
+            heapq.heappush(self._heads, mine[0])
+
+    def passed(self, who: Waiting) -> Deadline | None:
+        """Return the earliest that floors have passed, or None."""
+        if not self._in_order:
+            return self._first_passed(who)
+        for key in [*who.keys_let_go(self._blocked)] if self._blocked else ():
+            self._unblock(key)
+        while self._heads:
+            time, _, key = item = self._heads[0]
+            if key in self._blocked or self._of_key.get(key, [None])[0] != item:
+                heapq.heappop(self._heads)
+            elif who.may_tick(time, key):
+                return item
+            elif who.bars(time):
+                return None
+            else:
+                heapq.heappop(self._heads)
+                self._blocked.add(key)
+                self._journal.append(partial(self._unblock, key))
+        return None
+
+    def _first_passed(self, who: Waiting) -> Deadline | None:
+        for item in self.items:
+            if who.may_tick(item[0], item[2]):
+                return item
+            if who.bars(item[0]):
+                return None
+        return None
+
+    def first_from(self, time: Time) -> list[int]:
+        """Return the earliest time from ``time`` on, if there is one."""
+        place = bisect_left(self.items, (time,))
+        return [found for found, _, _ in self.items[place : place + 1]]
