@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius.correlations.choices import choose
+from cartesius.correlations.freed_windows import may_give
 from cartesius.effects.handlers import Composed
 from cartesius.effects.layers import STRAND_LAYERS, Layer
+from cartesius.effects.operations import forward
 from cartesius.language.clauses import refuse_forwarding
 from cartesius.language.families import (
     admit,
@@ -59,10 +61,17 @@ def outer_handlers(
     nothing_more: Clauses = {slot.operations[push]: (False, lambda _, entry: None) for slot in bindings.slots}
     if batch.absences is not None:
         nothing_more[operations[completes]] = (False, batch.absences.may_complete)
+    missing = []
+    if batch.partial is not None:  # rows without a partner wait for the clock, though nothing can match any more
+
+        def may_complete(arrived: frozenset[int]) -> bool:
+            return not any(map(may_give, installed)) and bool(forward(arrived))
+
+        missing.append(Layer("missing", {operations[completes]: (False, may_complete)}))
     admitting = Layer("admit", {operations[admit]: (False, lambda _: True)})
     triggering = Layer("trigger", {batch.trigger: (False, batch.body.evaluate)})
     before = (batch.collect(), admitting, *_layers(installed, "trigger"), triggering)
-    return Composed((*before, *outer.parts(), Layer("product", nothing_more)))
+    return Composed((*before, *outer.parts(), *missing, Layer("product", nothing_more)))
 
 
 def inner_handlers(

@@ -114,7 +114,7 @@ def programs(draw):
         chosen_partition((output,), in_order=True)
     except InvalidArgument:
         return None
-    return output, f"{make.__name__}: {holding[0]}, {deciding[0]}"
+    return output, f"{make.__name__}: {' | '.join(holding)}, then {' | '.join(deciding)}"
 
 
 ROWS = st.lists(
