@@ -12,7 +12,7 @@ from functools import reduce
 from operator import or_
 
 import pytest
-from hypothesis import assume, event, given
+from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 import restrictions as r
@@ -21,7 +21,7 @@ from cartesius.analysis.partition_choice import NoPartition, chosen_partition
 from cartesius.errors import InvalidArgument
 from restrictions.windows import on_close
 from tests.laws.bridge_programs import INDEXES, drawn_from
-from tests.laws.test_bridge import EXAMPLES, MODES, check
+from tests.laws.test_bridge import EXAMPLES, MODES, check, ran
 from tests.laws.test_splitting import BY_TIME, UNIT, A, B, C
 from tests.oracle.tier_programs import Case
 
@@ -128,6 +128,7 @@ def told(events):
 
 
 @given(drawn=programs(), rows=ROWS)
+@settings(max_examples=max(100, ran))
 def test_an_engine_of_all_keys_gives_at_each_push_what_those_of_each_would(drawn, rows):
     assume(drawn is not None)
     output, what = drawn
@@ -164,6 +165,15 @@ def test_correlations_that_follow_what_holds_give_the_same_in_any_number_of_buck
         assume(False)
     for buckets in (1, 7):
         check(rows, mode, random.Random(seed), is_derived=True, buckets=buckets)
+
+
+def test_a_quiet_key_keeps_no_other_waiting():
+    restrict = r.key_by(a="k", b="k") | r.within(3, "a", "b") | r.optionally("b") | r.aligning("a", "b")
+    engine = Engine(correlate(a=A, b=B, yields=lambda a, b: (a.k, b), restrict=restrict), lateness=0)
+    assert engine.push(A, {"k": "quiet"}, at=0) == []  # it is held for ever
+    assert engine.push(A, {"k": "busy"}, at=1) == []
+    (row,) = engine.push(B, {"k": "busy"}, at=6)  # too late for it, but it lets it in
+    assert row.value == ("busy", None)
 
 
 def by_equality(a, b):

@@ -6,7 +6,7 @@ import pytest
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.errors import InvalidArgument
-from restrictions import affinely, as_table, momentarily, most_recently, optionally, retracting, tumbling, within
+from restrictions import affinely, aligning, as_table, momentarily, most_recently, optionally, retracting, tumbling, within
 from restrictions.windows import on_close
 
 
@@ -174,3 +174,13 @@ def test_two_conditions_between_two_slots_are_no_cycle(left, right):
     assert changes(engine.push(left, {"a": 1, "b": 1})) == [((1, None), 1)]
     assert changes(engine.push(right, {"a": 1, "b": 1})) == []
     assert changes(engine.push(right, {"a": 1, "b": 2})) == [((1, None), -1), ((1, 2), 1)]
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+def test_a_row_without_a_partner_comes_though_an_aligned_input_has_ended(left, right, tier):
+    near = within(1, "x", "y") | optionally("y") | aligning("x", "y")
+    engine = Engine(correlate(x=left, y=right, yields=lambda x, y: (x, y), restrict=near), lateness=0, tier=tier)
+    assert [engine.push(left, n, at=0) for n in (1, 2)] == [[], []]
+    assert engine.push(right, 3, at=5) == []  # it is let in with 1; that may still be met, as 2 is held
+    assert changes(engine.close()) == [((1, None), 1)]
+    assert engine.done
