@@ -6,7 +6,17 @@ import pytest
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.errors import InvalidArgument
-from restrictions import affinely, aligning, as_table, momentarily, most_recently, optionally, retracting, tumbling, within
+from restrictions import (
+    affinely,
+    aligning,
+    as_table,
+    momentarily,
+    most_recently,
+    optionally,
+    retracting,
+    tumbling,
+    within,
+)
 from restrictions.windows import on_close
 
 
