@@ -87,15 +87,16 @@ class FlooredDeadlines:
 
     def _unblock(self, key: tuple[Any, ...]) -> None:
         """Let the first deadline of a key be a head."""
-        self._blocked.discard(key)
         mine = self._of_key.get(key, [])
         if not mine:
             self._of_key.pop(key, None)
         elif self._in_order:
             if len(self._heads) > 2 * len(self._of_key) + 100:  # most of which nobody wants any more
-                self._heads = [of[0] for other, of in self._of_key.items() if of and other not in self._blocked]
-                heapq.heapify(self._heads)
+                heads = [of[0] for other, of in self._of_key.items() if of and other not in self._blocked]
+                heapq.heapify(heads)
+                self._heads = heads
             heapq.heappush(self._heads, mine[0])
+        self._blocked.discard(key)  # last: whatever interrupts this, the key is blocked, or has a head
 
     def passed(self, who: Waiting) -> Deadline | None:
         """Return the earliest that floors have passed, or None."""
@@ -112,9 +113,8 @@ class FlooredDeadlines:
             elif who.bars(time):
                 return None
             else:
-                heapq.heappop(self._heads)
-                self._blocked.add(key)
                 self._journal.append(partial(self._unblock, key))
+                self._blocked.add(key)
         return None
 
     def _first_passed(self, who: Waiting) -> Deadline | None:
