@@ -30,7 +30,7 @@ from cartesius.data.journals import Journal
 from cartesius.errors import CartesiusError, EngineBroken
 from cartesius.programs import steps as steps_module
 from cartesius.programs.doors import check_usable
-from restrictions import affinely, in_event_time, key_by, most_recently, only, tumbling, within
+from restrictions import affinely, aligning, in_event_time, key_by, most_recently, only, optionally, tumbling, within
 from restrictions.streams import interval_join, map_
 from restrictions.tables import aggregate, count, inner_join, map_table
 from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_windows  # noqa: F401 - they enter exports
@@ -191,6 +191,31 @@ def test_what_is_due_before_an_event_that_is_dropped_is_met_or_not():
     assert len(lines) > 30
     outcomes = Counter(check(scene, kind, at) for at in lines for kind in KINDS[:2])
     assert outcomes["undone"], outcomes
+
+
+def test_what_a_gate_holds_up_by_key_is_held_up_afterwards_as_before():
+    """At each line of what keeps deadlines by key: of one key they are held up, of another they are met."""
+    left, right = Reactive("left"), Reactive("right")
+    stack = key_by(x="k", y="k") | within(3, "x", "y") | optionally("y") | aligning("x", "y")
+    output = correlate(x=left, y=right, yields=lambda x, y: (x, y), restrict=stack)
+    program = Program((str(output.pattern),), (left, right), (output,), frozenset(), {"lateness": 0}, 1, False)
+    said = [
+        (left, 0, 0),
+        (left, 0, 0),
+        (left, 1, 1),
+        (left, 1, 1),
+        (right, 0, 2),
+        (right, 1, 2),
+        (right, 1, 9),
+        (right, 0, 12),
+    ]
+    rows = tuple([Row(one, {"k": k, "n": n}, (at, at)) for n, (one, k, at) in enumerate(said)])
+    outcomes = Counter()
+    for place in (5, 6, 7):
+        scene = Scene(program, "in_place", rows[:place], "push", partial(pushed, rows[place]), rows[place + 1 :])
+        lines = [at for at, (where, _) in enumerate(lines_of(scene)) if "floored_deadlines" in where]
+        outcomes += Counter(check(scene, kind, at) for at in lines for kind in KINDS[:1])
+    assert outcomes["undone"] > 25, outcomes
 
 
 def sampled(every: Iterable[Scene], most: int, draw: random.Random) -> list[Scene]:
