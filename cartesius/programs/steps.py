@@ -105,7 +105,12 @@ class Steps:
             stop = deadlines.next_stop(self.world.clock)
             due = deadlines.pop(min(time, stop + 1))
             if due is None and stop >= time:
-                break
+                deadlines.present = None
+                self.world.clock = max(self.world.clock, time)
+                out = self.finished(out)
+                if deadlines.floored and deadlines.heap and deadlines.heap[0][0] < time:
+                    continue  # what floors have let go was asked for a time that is past
+                return out
             deadline = int(stop) if due is None else due[0]
             self.world.clock = max(self.world.clock, deadline + 1)
             deadlines.present = max(deadline, deadlines.present or deadline)
@@ -117,9 +122,6 @@ class Steps:
                 self._check_ends(installed, key, asked)
             with noted(due):
                 out += self.propagate(*self._tick(installed, key, deadline + 1))
-        deadlines.present = None
-        self.world.clock = max(self.world.clock, time)
-        return self.finished(out)
 
     def _tick(
         self, installed: Installed, key: tuple[Any, ...], now: Time

@@ -176,6 +176,15 @@ def test_a_quiet_key_keeps_no_other_waiting():
     assert row.value == ("busy", None)
 
 
+def test_what_a_closed_window_lets_go_is_held_no_longer_than_its_time():
+    """The clock moves past both: the window gives the event to the gate, whose time is over then, too."""
+    stack = r.within(3 * UNIT, "a", "b") | r.optionally("b") | holding_two("a") | r.session(3 * UNIT, report=on_close)
+    engine = Engine(correlate(a=A, b=B, yields=lambda a, b: (a, b), restrict=stack), lateness=0)
+    assert engine.push(A, 1, at=1 * UNIT) == []
+    assert [event.value for event in engine.advance(9 * UNIT)] == [(1, None)]
+    assert engine.next_deadline is None
+
+
 def by_equality(a, b):
     return a.k == b.k
 
