@@ -152,7 +152,9 @@ class PartialRows:
         return [] if self.never else sorted(self._rows(pins, skip), key=self.rank)
 
     def partners(self, slot: int, entry: Entry) -> list[Entry]:
-        """Return the entries that match one of ``slot``."""
+        """Return the entries that match one of ``slot``; none, if a condition on that alone fails."""
+        if not self._alone(slot, entry):
+            return []
         found = [other for step in self.neighbours[slot] for other in self._matches(slot, entry, step, GONE)]
         return found + [one for tree in self.trees if slot not in tree for s in tree for one in self._present(s, GONE)]
 

@@ -194,3 +194,25 @@ def test_a_row_without_a_partner_comes_though_an_aligned_input_has_ended(left, r
     assert engine.push(right, 3, at=5) == []  # it is let in with 1; that may still be met, as 2 is held
     assert changes(engine.close()) == [((1, None), 1)]
     assert engine.done
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+@pytest.mark.parametrize("is_guarding", [False, True])
+def test_what_fails_a_condition_on_itself_is_no_partner_when_it_leaves(left, right, tier, is_guarding):
+    def meet(x, y):
+        return (x.id == y.id) & (y.n != 0)
+
+    def meet_guarded(x, y):
+        return (x.id == y.id) & (y.n != 0) & (x.n / y.n > 1)
+
+    output = correlate(
+        x=left,
+        y=right,
+        where=meet_guarded if is_guarding else meet,
+        yields=lambda x, y: (x.n, y and y.n),
+        restrict=within(3, "x", "y") | optionally("y"),
+    )
+    engine = Engine(output, lateness=0, tier=tier)
+    assert engine.push(right, {"id": 1, "n": 0}, at=15) == []
+    assert engine.push(left, {"id": 1, "n": 7}, at=17) == []
+    assert changes(engine.advance(30)) == [((7, None), 1)]
