@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cartesius.analysis.lineage import clauses, key_space, optional_slots, slots_named
+from cartesius.correlations.placements import holds_back, suspends
 from cartesius.language.families import arrive, relation
-from cartesius.language.restriction_base import slot_families
 from cartesius.plan import facts
 from cartesius.plan.nodes import InSequence, Never, Opaque
 
@@ -43,7 +43,7 @@ def held_of_all_keys(
             spaces = _spaces_left(pattern, slot, restriction)
             is_keyed = any(is_partition(key_space(pattern, one)[slot]) for one in spaces)
             for gate in _gates(pattern, slot, restriction):
-                if not is_keyed or _suspends(gate) or _spaces_left(pattern, slot, gate) != spaces:
+                if not is_keyed or suspends(gate) or _spaces_left(pattern, slot, gate) != spaces:
                     return restriction, f"{gate!r} holds of {slot}"
             source = pattern.slots[slot]
             if not facts.opens_windows(restriction) and _may_wait(source):
@@ -85,17 +85,8 @@ def _gates(pattern: Pattern, slot: str, asking: Restriction) -> Iterator[Restric
             continue
         paused = [found for name in facts.paused(one) for found in slots_named(pattern, name)]
         gated = [slots or pattern.slots for family, slots in clauses(pattern, one) if family is arrive]
-        if slot in paused or (_may_hold(one) and any(slot in slots for slots in gated)):
+        if slot in paused or (holds_back(one) and any(slot in slots for slots in gated)):
             yield one
-
-
-def _may_hold(restriction: Restriction) -> bool:
-    says = facts.may_hold(restriction) or facts.held(restriction) is not None
-    return _suspends(restriction) or bool(restriction._states and says)
-
-
-def _suspends(restriction: Restriction) -> bool:
-    return any(is_ctl for _, _, _, is_ctl in slot_families(restriction))
 
 
 def _may_wait(reactive: Reactive) -> bool:
@@ -103,6 +94,6 @@ def _may_wait(reactive: Reactive) -> bool:
     pattern = reactive.pattern
     if pattern is None:
         return False
-    holds = any(_may_hold(one) for one in pattern.restrictions) or any(map(_may_wait, pattern.slots.values()))
+    holds = any(holds_back(one) for one in pattern.restrictions) or any(map(_may_wait, pattern.slots.values()))
     looks_back = any(facts.opens_windows(one) or facts.is_relative(one) for one in pattern.restrictions)
     return holds or (not reactive.table and (looks_back or bool(optional_slots(pattern))))

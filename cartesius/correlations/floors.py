@@ -24,6 +24,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.correlations.continuations import held_by
+from cartesius.correlations.placements import holds_back
 from cartesius.data.events import EARLIEST
 from cartesius.data.window_spans import window_of
 from cartesius.plan import facts
@@ -256,10 +257,8 @@ def _is_due(gate: Installed, asking: Installed | None, under: tuple[Any, ...]) -
 
 
 def _holds(one: Installed, slot: Slot) -> bool:
-    """Whether a restriction may hold events of a slot back: it sees them come, has where to put them, and may do so."""
-    if slot not in one.gated or one.absent:  # where others are absent, it holds rows of what has come already
-        return False
-    return one.suspends or (bool(one.restriction._states) and (facts.may_hold(one) or facts.held(one) is not None))
+    """Whether a restriction may hold events of a slot back; where others are absent, it holds rows of what has come."""
+    return slot in one.gated and not one.absent and holds_back(one.restriction)
 
 
 def _clock_of(gate: Installed) -> Time:

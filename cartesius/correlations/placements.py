@@ -21,6 +21,17 @@ if TYPE_CHECKING:
     from cartesius.language.restriction_base import Restriction
 
 
+def suspends(restriction: Restriction) -> bool:
+    """Whether a clause of a restriction may keep the continuation of what it handles."""
+    return any(is_ctl for _, _, _, is_ctl in slot_families(restriction))
+
+
+def holds_back(restriction: Restriction) -> bool:
+    """Whether a restriction that sees events come may hold them: it has where to put them, and does not say no."""
+    says = facts.may_hold(restriction) or facts.held(restriction) is not None
+    return suspends(restriction) or bool(restriction._states and says)
+
+
 class Place:
     """The place of one restriction."""
 
@@ -37,7 +48,7 @@ class Place:
         families = {family for _, family, _, _ in self.marks}
         self.starts = start in families
         self.admits = admit in families
-        self.suspends = any(is_ctl for _, _, _, is_ctl in self.marks)
+        self.suspends = suspends(restriction)
         ticks = tick in families and not facts.versions(restriction)  # those are forgotten for all keys at once
         self.has_copies = bool(restriction._states) or self.starts or ticks
         named = [slot for slots in self.slots.values() for slot in slots]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from cartesius.columns.tables.table_stages import DROPPING
+from cartesius.columns.tables.table_stages import DROPPING, TableStage
 from cartesius.correlations.gates import count_late, number_held
 from cartesius.plan import facts
 from cartesius.plan.nodes import (
@@ -90,6 +90,8 @@ class Counting:
             self._note(slot.ledger, Fate.SET_ASIDE, aside.get(slot.index, 0))
             self._note(slot.ledger, Fate.SET_ASIDE, sum(name == slot.name for _, (_, name, _) in outcome.late))
             rows, told = arriving.get(slot.index), outcome.fates.get(slot.index, {})
+            if aside.get(slot.index) and isinstance(stage, TableStage):
+                told = {}  # as `TableStage.tells` has it: a row that is set aside is there to be deleted
             if outcome.delivered is not None and slot.has_windows:
                 self._found.append((slot.ledger, Fate.DELIVERED, outcome.delivered.get(slot.index, 0)))
             elif rows is not None:

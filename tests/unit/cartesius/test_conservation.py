@@ -28,7 +28,7 @@ from restrictions import (
 )
 from restrictions.basics.filters import only
 from restrictions.stream_operators.competing import either
-from restrictions.tables import changelog, combine_updates, count, filter_table, inner_join, map_table, reduce
+from restrictions.tables import changelog, combine_updates, count, filter_table, inner_join, map_table, min_, reduce
 from tests.conservation import check
 
 TIERS: Any = pytest.mark.parametrize("tier", ["reference", "in_place"])
@@ -263,6 +263,20 @@ def test_columns_tell_what_is_used_up_also_where_a_null_key_is_set_aside():
         engine.push_many({a: {"n": [1, 2], "j": [None, 0], "at": [1, 2]}})
         told.append(fates(engine, "x"))
     assert told == [{"delivered": 2, "used_up": 1, "set_aside": 1}] * 2
+
+
+@pytest.mark.parametrize("ks", [[None, None], [1, None], [None, 1]])
+def test_columns_do_not_tell_that_a_deletion_was_in_vain_where_its_row_was_set_aside(ks):
+    ships = Reactive("t", table=True, key="id", fields=("id", "n", "k"))
+    batch = {ships: {"id": [0, 0, 0], "n": [1, 2, 3], "k": [*ks, None], "deleted": [False, False, True]}}
+    told = []
+    for tier in "reference", None:
+        engine = Engine(reduce(ships, min_.of("n"), by="k"), tier=tier)
+        engine.push_many(batch)
+        told.append(fates(engine, "x"))
+    by_push, by_columns = told
+    aside = {name: by_push[name] for name in ("delivered", "set_aside")}
+    assert by_columns == {**aside, "untold": aside["delivered"] - aside["set_aside"]}
 
 
 def test_what_vanishes_and_what_is_in_two_places_is_noticed():
