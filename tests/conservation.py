@@ -47,6 +47,8 @@ def check(engine: Engine) -> None:
         assert not lost, f"deliveries that are nowhere, or in two places: {lost}"
         holding = [one for join in engine._program.joins for one in join.installed if _holds(one)]
         assert not holding, f"they hold events: {holding}"
+        heap = engine._world.deadlines.heap
+        assert all(heap[(n - 1) // 2][:3] <= heap[n][:3] for n in range(1, len(heap))), "deadlines are in no order"
 
 
 def _holds(one: Installed) -> bool:

@@ -197,11 +197,15 @@ class Deadlines(Generic[A]):
             heapq.heapify(self.heap)
             self.cancelled += sum(not _is_wanted(item) for item in items)
 
-    def forget_all(self, gone: Collection[A]) -> None:
-        """Drop what the restrictions of a correlation have asked for, which is at work no longer."""
+    def drop(self, gone: Collection[A]) -> None:
+        """Drop from the heap what some restrictions have asked for, and what nobody wants any more."""
         self.heap = [item for item in self.heap if item[3] not in gone and _is_wanted(item)]
         heapq.heapify(self.heap)
         self.cancelled = 0
+
+    def forget_all(self, gone: Collection[A]) -> None:
+        """Drop what the restrictions of a correlation have asked for, which is at work no longer."""
+        self.drop(gone)
         self.floored = [one for one in self.floored if one not in gone]
 
     def _asked(self) -> list[Deadline[A]]:

@@ -203,7 +203,7 @@ class NotAfter(Stage):
             self.absent.forgotten = {(): state.more.forgotten}
         never.due.clear()
         never.copies.clear()
-        deadlines.heap = [item for item in deadlines.heap if item[3] is not never]
+        deadlines.drop([never])
         waiting = [] if held is None else [(self.anchor, one) for one in entries_of(self.join, self.anchor, held)]
         kept = [(self.absent, one) for one in self.absent.memory.all()]
         for slot, entry in sorted([*waiting, *kept], key=lambda pair: pair[1].number):

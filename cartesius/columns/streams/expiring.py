@@ -148,7 +148,7 @@ class Expiring:
         for one in self.all:
             one.due.clear()
             one.copies.clear()
-        deadlines.heap = [item for item in deadlines.heap if item[3] not in self.all]
+        deadlines.drop(self.all)
         for one, mine in zip(self.settled, ghosts.rows, strict=True):
             for slot in one.named:
                 retained = state.retained[slot.index]

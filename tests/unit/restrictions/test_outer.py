@@ -10,6 +10,7 @@ from restrictions import (
     affinely,
     aligning,
     as_table,
+    fifo,
     momentarily,
     most_recently,
     optionally,
@@ -17,6 +18,7 @@ from restrictions import (
     tumbling,
     within,
 )
+from restrictions.streams import interval_join
 from restrictions.windows import on_close
 
 
@@ -216,3 +218,17 @@ def test_what_fails_a_condition_on_itself_is_no_partner_when_it_leaves(left, rig
     assert engine.push(right, {"id": 1, "n": 0}, at=15) == []
     assert engine.push(left, {"id": 1, "n": 7}, at=17) == []
     assert changes(engine.advance(30)) == [((7, None), 1)]
+
+
+def test_rows_without_a_partner_come_in_the_order_of_their_times_after_a_restore(left, right):
+    """Another correlation has asked for deadlines before: what columns drop of those leaves the others in order."""
+    near = correlate(
+        x=right, y=left, z=Reactive("third"), yields=lambda x, y: x, restrict=fifo() | within(4, "x", "y", "z")
+    )
+    output = interval_join(near, left, 0, 3, key="id", how="full")
+    engine = Engine(output, lateness=5)
+    engine.push_many({"right": {"id": [0], "at": [5]}})
+    engine = Engine.restore(engine.snapshot(), output, lateness=5)
+    for at in 12, 15:
+        engine.push_many({"left": {"id": [1], "at": [at]}})
+    assert [event.end for event in engine.close()] == [12, 15]
