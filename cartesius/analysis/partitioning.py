@@ -130,8 +130,7 @@ class Partitioning:
         self._check_restrictions(reactive, pattern, split)
         found = held_of_all_keys(pattern, split, self._is_partition)
         if found is not None:
-            reason = f"{found[0]!r} waits for what {found[1]} under all keys, and a bucket has only some"
-            raise Unsplittable(reactive.name, reason, "key both by the partition's column, with key_by(…)")
+            raise Unsplittable(reactive.name, *found)
         if reactive.table and not self._is_partition(key_of(reactive)):
             reason = "its key is not the column of the partition, so several buckets would have rows of one key"
             raise Unsplittable(reactive.name, reason, "key it by the partitioned slot")

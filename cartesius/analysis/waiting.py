@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 def held_of_all_keys(
     pattern: Pattern, split: Collection[str], is_partition: Callable[[Origin | None], bool]
-) -> tuple[Restriction, str] | None:
-    """Return a restriction that waits, before it decides, for what is held of several buckets, and what that is.
+) -> tuple[str, str] | None:
+    """Return what waits, before it decides, for what is held of several buckets, and what helps, if something does.
 
     Args:
         pattern: A correlation.
@@ -44,11 +44,16 @@ def held_of_all_keys(
             is_keyed = any(is_partition(key_space(pattern, one)[slot]) for one in spaces)
             for gate in _gates(pattern, slot, restriction):
                 if not is_keyed or suspends(gate) or _spaces_left(pattern, slot, gate) != spaces:
-                    return restriction, f"{gate!r} holds of {slot}"
+                    fix = "" if suspends(gate) else f"put {restriction!r} and {gate!r} right of the same key_by(…)"
+                    return _said(restriction, f"{gate!r} holds of {slot}"), fix
             source = pattern.slots[slot]
             if not facts.opens_windows(restriction) and _may_wait(source):
-                return restriction, f"{source.name!r} waits for"
+                return _said(restriction, f"{source.name!r} waits for"), ""
     return None
+
+
+def _said(restriction: Restriction, held: str) -> str:
+    return f"{restriction!r} waits for what {held} under all keys, and a bucket has only some"
 
 
 def _decisive_slots(pattern: Pattern, restriction: Restriction) -> list[str]:
