@@ -9,6 +9,7 @@ from cartesius.batching.null_keys import NullKeys
 from cartesius.columns.batches.keyed_state import KeyedState
 from cartesius.columns.batches.shelves import Shelf
 from cartesius.columns.bodies.scalars import Scalars
+from cartesius.columns.groups.key_numbers import KeyNumbers
 from cartesius.columns.vectors import key_codes as keys
 from cartesius.correlations import freed_windows
 from cartesius.engines import snapshots
@@ -194,9 +195,9 @@ def _(patch: pytest.MonkeyPatch) -> None:
 def _(patch: pytest.MonkeyPatch) -> None:
     coded = KeyedState._coded
 
-    def other(self: KeyedState, retained: Any, near: dict[Any, int]) -> Any:
-        self._codes = {}
-        return coded(self, retained, near)
+    def other(self: KeyedState, retained: Any) -> Any:
+        self._codes = KeyNumbers()
+        return coded(self, retained)
 
     patch.setattr(KeyedState, "_coded", other)
 

@@ -10,13 +10,15 @@ Invariant: what is held is what is on the shelves, but for what the clock has pa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 import numpy as np
 
 from cartesius.columns.batches.shelves import Shelf
+from cartesius.columns.groups.key_numbers import KeyNumbers
 from cartesius.columns.stages.stages import State
+from cartesius.columns.vectors.ordering import single
 from cartesius.columns.vectors.vectors import Leaf, Struct
 
 if TYPE_CHECKING:
@@ -61,9 +63,9 @@ class KeyedState:
         self.more = state.more
         self._clock: int | None = None  # what it has passed has left,
         self._newest: list[Ints] = []  # but for these rows by their numbers, which came when it was there
-        self._codes: dict[Any, int] = {}
+        self._codes = KeyNumbers()
         self._shelves = [Shelf(sum(of == slot for of, _ in stage.links)) for slot in range(len(state.retained))]
-        for shelf, rows, codes in zip(self._shelves, state.retained, self._coded(state.retained, {}), strict=True):
+        for shelf, rows, codes in zip(self._shelves, state.retained, self._coded(state.retained), strict=True):
             if rows is not None:
                 shelf.put(rows, *codes)
         self._most = LEAST + 2 * max(state.n_retained, len(self._codes))
@@ -113,8 +115,8 @@ class KeyedState:
 
         None: what stays has other types than what is there.
         """
-        near: dict[Any, int] = {}  # the rows of a batch are coded as they come, and as they stay
-        coming = self._coded([arriving.get(slot) for slot in range(len(self._shelves))], near)
+        self._codes.begin()
+        coming = self._coded([arriving.get(slot) for slot in range(len(self._shelves))])
         touched = self._touched(coming)
         before = self._of([shelf.rows(shelf.of(codes)) for shelf, codes in zip(self._shelves, touched, strict=True)])
         outcome = self.stage.run(before, arriving, moment)
@@ -128,7 +130,7 @@ class KeyedState:
             if rows is not None and after[-1] is None:
                 return None
         state = attrs.evolve(state, retained=tuple(after))
-        return outcome, Change(self, touched, state, self._coded(after, near), clock)
+        return outcome, Change(self, touched, state, self._coded(after), clock)
 
     def _touched(self, coming: Sequence[Sequence[Ints]]) -> list[Ints]:
         """Return the keys of the rows that a batch looks at, by slot, given the codes of what comes.
@@ -138,14 +140,14 @@ class KeyedState:
         """
         links = self.stage.links
         if not links:
-            return [np.unique(np.concatenate([keys for keys, *_ in coming]))] * len(coming)
-        touched = [np.unique(keys) for keys, *_ in coming]
+            return [single(np.concatenate([keys for keys, *_ in coming]))] * len(coming)
+        touched = [single(keys) for keys, *_ in coming]
         own = [sum(of == one for one, _ in links[:number]) for number, (of, _) in enumerate(links)]
         for number, (of, slot) in reversed([*enumerate(links)]):
-            touched[of] = np.union1d(touched[of], self._shelves[of].naming(own[number], touched[slot]))
+            touched[of] = single(np.concatenate([touched[of], self._shelves[of].naming(own[number], touched[slot])]))
         for number, (of, slot) in enumerate(links):
             named = self._shelves[of].named(own[number], touched[of])
-            touched[slot] = np.unique(np.concatenate([touched[slot], named, coming[of][1 + own[number]]]))
+            touched[slot] = single(np.concatenate([touched[slot], named, coming[of][1 + own[number]]]))
         return touched
 
     def make(self, change: Change) -> KeyedState:
@@ -162,11 +164,8 @@ class KeyedState:
         is_full = max(len(self._codes), sum(shelf.n for shelf in self._shelves)) > self._most
         return KeyedState(self.stage, self.whole) if is_full else self
 
-    def _coded(self, retained: Sequence[Rows | None], near: dict[Any, int]) -> list[list[Ints]]:
-        """Return of each slot the codes of the keys of rows, and of what they name: equal where these are.
-
-        Those ``near`` are known, and others added there: it is in the processor's caches, as all codes are not.
-        """
+    def _coded(self, retained: Sequence[Rows | None]) -> list[list[Ints]]:
+        """Return of each slot the codes of the keys of rows, and of what they name: equal where these are."""
         found = []
         for slot, rows in enumerate(retained):
             named = [number for number, (of, _) in enumerate(self.stage.links) if of == slot]
@@ -177,18 +176,12 @@ class KeyedState:
             if keys is None or not {type(keys), type(rows.payload)} <= {Leaf, Struct}:
                 reason = "its rows are not split by a key"
                 raise NotSplit(reason)
-            found.append(
-                [self._codes_of(one, near) for one in (keys, *(self.stage.named(link, rows) for link in named))]
-            )
+            found.append([self._codes_of(one) for one in (keys, *(self.stage.named(link, rows) for link in named))])
         return found
 
-    def _codes_of(self, keys: Vector, near: dict[Any, int]) -> Ints:
-        codes, listed = self._codes, keys.to_list()
+    def _codes_of(self, keys: Vector) -> Ints:
         try:
-            for key in listed:
-                if key not in near:
-                    near[key] = codes.setdefault(key, len(codes))
-            return np.array([near[key] for key in listed], np.int64)
+            return self._codes.of(keys)
         except TypeError as error:
             reason = "a key cannot be hashed"
             raise NotSplit(reason) from error

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columns.stages.rows import joined
-from cartesius.columns.vectors.ordering import begins
+from cartesius.columns.vectors.ordering import begins, single
 from cartesius.columns.vectors.vectors import NotColumnar
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Chain:
 
     def codes(self, numbers: Ints) -> Ints:
         """Return the codes of some rows, each once."""
-        return np.unique(self._code[numbers])
+        return single(self._code[numbers])
 
     def forget(self, codes: Ints) -> None:
         """Let the rows of some codes go."""
@@ -87,6 +87,7 @@ class Shelf:
         self.held = 0
         self.keys = Chain()
         self.links = [Chain() for _ in range(n_links)]
+        self._types: pa.Schema | None = None  # of the parts
         self._is_held = np.zeros(0, np.int8)  # longer than it need be
 
     @property
@@ -105,9 +106,11 @@ class Shelf:
         self._is_held[self.n : self.n + len(rows)] = 1
         self.n += len(rows)
         self.held += len(rows)
-        self.parts.append(rows)
-        while len(self.parts) > 1 and len(self.parts[-2]) < LONGER * len(self.parts[-1]):
-            self.parts[-2:] = [joined(self.parts[-2:])]
+        first, n = len(self.parts), len(rows)
+        while first and len(self.parts[first - 1]) < LONGER * n:
+            first -= 1
+            n += len(self.parts[first])
+        self.parts[first:] = [joined([*self.parts[first:], rows])]
 
     def of(self, codes: Ints) -> Ints:
         """Return the numbers of the rows of some keys, ascending."""
@@ -146,13 +149,17 @@ class Shelf:
 
     def fitting(self, rows: Rows) -> Rows | None:
         """Return rows with the types of those that are there, so that they lie beside them; None: they have others."""
-        if not self.parts or _types(self.parts[0]).equals(_types(rows), check_metadata=True):
+        if not self.parts:
+            return rows
+        if self._types is None:
+            self._types = _types(self.parts[0])
+        if self._types.equals(_types(rows), check_metadata=True):
             return rows
         try:
             rows = joined([self.parts[0].take(np.zeros(1, np.int64)), rows]).take(np.arange(1, 1 + len(rows)))
         except NotColumnar:
             return None
-        return rows if _types(self.parts[0]).equals(_types(rows), check_metadata=True) else None
+        return rows if self._types.equals(_types(rows), check_metadata=True) else None
 
     def all(self) -> Rows | None:
         """Return all that is held."""

@@ -87,6 +87,12 @@ def last_of_each(codes: NDArray[np.int64], count: int) -> Indices:
     return last
 
 
+def single(values: NDArray[Any]) -> NDArray[Any]:
+    """Return values in order, each once: of few, faster than `numpy.unique`."""
+    ordered = np.sort(values)
+    return ordered[begins(ordered)]
+
+
 def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
     """Return where one of the columns differs from its value before."""
     found = np.ones(len(columns[0]), np.bool_)

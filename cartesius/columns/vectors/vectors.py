@@ -114,7 +114,7 @@ class Leaf:
     def joined(self, leaves: Sequence[Leaf]) -> Leaf:
         """Return leaves of this kind, of which this is the first, one after the other."""
         kind = _common({leaf.type for leaf in leaves if leaf.type != pa.null()})
-        arrays = [leaf.array if kind is None else leaf.array.cast(kind) for leaf in leaves]
+        arrays = [leaf.array if kind in {None, leaf.type} else leaf.array.cast(kind) for leaf in leaves]
         return Leaf(pa.concat_arrays(arrays), self.kind)
 
     @property
