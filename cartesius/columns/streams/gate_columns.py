@@ -93,7 +93,7 @@ def _codes(gate: Gate, waiting: Mapping[int, Rows | None]) -> tuple[dict[int, ND
     present = {slot: rows for slot, rows in waiting.items() if rows is not None}
     found = {slot: np.zeros(len(rows), np.int64) for slot, rows in present.items()}
     count = 1
-    for space in gate.spaces:
+    for space in gate.spaces if present else ():
         codes, nobody = codes_of([gate.keys.in_space(space, slot, rows) for slot, rows in present.items()])
         if len(gate.spaces) > 1 and any((one == nobody).any() for one in codes):
             reason = "an event in a window has no key"

@@ -11,7 +11,7 @@ from cartesius import Delete, Engine, Update, correlate
 from cartesius.columns.batches import plans
 from cartesius.columns.results import events_of
 from cartesius.errors import CartesiusError
-from restrictions import as_table, most_recently, retracting, sliding, tumbling, within
+from restrictions import aligning, as_table, key_by, most_recently, retracting, sliding, tumbling, within
 from tests.unit.cartesius.columns.stacks import TWO, WHERE_TWO, X, Y, program
 from tests.unit.cartesius.columns.stream_traces import batch_of, check, cuts
 from tests.unit.cartesius.columns.test_stepping import rows, traces
@@ -85,6 +85,18 @@ def test_a_table_of_windows_consolidates_all_windows_of_an_event() -> None:
     assert {type(event.value) for event in found} <= {Update, Delete}
     assert engine.query(table) == reference.query(table)
     assert engine._why_row_by_row == ""
+
+
+def test_a_batch_of_null_keys_leaves_nothing_to_align() -> None:
+    pairs = correlate(
+        x=X, y=Y, yields=lambda x, y: (x.v, y.v), restrict=tumbling(8) | key_by(x="id", y="id") | aligning("x", "y")
+    )
+    engine = Engine(pairs)
+    assert engine.push_many({X: {"id": [None], "v": [1], "at": [2]}}).num_rows == 0
+    assert engine._why_row_by_row == ""
+    assert [slot for _, slot, _ in engine.late] == ["x"]
+    batch = {X: {"id": [3], "v": [1], "at": [3], "order": [1]}, Y: {"id": [3], "v": [2], "at": [3], "order": [2]}}
+    assert [event.value for event in events_of(engine.push_many(batch))] == [(1, 2)]
 
 
 def test_what_is_kept_of_all_windows_forgets_what_is_freed() -> None:
