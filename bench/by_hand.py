@@ -74,6 +74,41 @@ class Band:
         return [Made((other, value), time, at) for time, other in reversed(near)]
 
 
+class LeftBand:
+    """Likewise, and an event of the first kind that has met none, once none can come any more."""
+
+    def __init__(self, left: Reactive, width: int, *, whole: bool = False) -> None:
+        self._left, self._width, self._whole = left, width, whole
+        self._due: deque[list[Any]] = deque()  # time, value, whether it is alone
+        self._lefts: defaultdict[Any, deque[list[Any]]] = defaultdict(deque)
+        self._rights: defaultdict[Any, deque[tuple[int, Any]]] = defaultdict(deque)
+
+    def push(self, reactive: Reactive, payload: dict[str, Any], at: int) -> list[Made]:
+        """Take an event."""
+        key, value, first = payload["k"], payload if self._whole else payload["v"], at - self._width
+        due, made = self._due, []
+        while due and due[0][0] < first:
+            time, left, is_alone = due.popleft()
+            if is_alone:
+                made.append(Made((left, None), time, time))
+        lefts, rights = self._lefts[key], self._rights[key]
+        while lefts and lefts[0][0] < first:
+            lefts.popleft()
+        while rights and rights[0][0] < first:
+            rights.popleft()
+        if reactive is self._left:
+            one = [at, value, not rights]
+            due.append(one)
+            lefts.append(one)
+            made += [Made((value, other), time, at) for time, other in reversed(rights)]
+            return made
+        rights.append((at, value))
+        for one in reversed(lefts):
+            one[2] = False
+            made.append(Made((one[1], value), one[0], at))
+        return made
+
+
 class Sequence:
     """An event of the first kind, the next one of the second after it, and the next one of the third after that."""
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from bench.sheets import Sheet, verdict
 from cartesius import Engine, Reactive, Update, correlate
-from restrictions import key_by, most_recently, tumbling, within
-from restrictions.tables import aggregate, foreign_join, inner_join, sum_
+from restrictions import affinely, key_by, most_recently, tumbling, within
+from restrictions.tables import aggregate, foreign_join, inner_join, mean, sum_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-A, B = Reactive("a"), Reactive("b")
+A, B, F = Reactive("a"), Reactive("b"), Reactive("f")
 T, U = Reactive("t", table=True), Reactive("u", table=True)
 SAME: Final = key_by(x="k", y="k")
 PROGRAMS: Final[dict[str, tuple[Callable[[], Any], Reactive, Reactive]]] = {
@@ -31,8 +31,16 @@ PROGRAMS: Final[dict[str, tuple[Callable[[], Any], Reactive, Reactive]]] = {
     "band": (
         lambda: correlate(x=A, y=B, yields=lambda x, y: (x.v, y.v), restrict=SAME | within(10**12, "x", "y")), A, B,
     ),
+    "latest by key, used once": (
+        lambda: correlate(
+            x=A, y=B, yields=lambda x, y: (x.v, y.v), restrict=SAME | most_recently("x", "y") | affinely("x", "y")
+        ), A, B,
+    ),
     "join of tables by key": (lambda: inner_join(T, U), T, U),
     "totals in windows by key": (lambda: aggregate(A, sum_.of("v"), by="k", restrict=tumbling(10**12)), A, A),
+    "means of floats in windows by key": (
+        lambda: aggregate(F, mean.of("v"), by="k", restrict=tumbling(10**12)), F, F,
+    ),
     "foreign-key join of tables": (lambda: foreign_join(U, T, on=lambda value: value % 10_000), T, U),
 }  # fmt: skip
 MOST: Final = 2.0
@@ -57,7 +65,8 @@ class Cost:
 def batch(source: Reactive, keys: Any, first: int) -> dict[Any, Any]:
     """Return rows of some keys, in the order of time."""
     at = np.arange(first, first + len(keys))
-    return {source: {"key": keys, "value": at, "at": at} if source.table else {"k": keys, "v": at, "at": at}}
+    value = at / 7 if source is F else at
+    return {source: {"key": keys, "value": at, "at": at} if source.table else {"k": keys, "v": value, "at": at}}
 
 
 def milliseconds(name: str, held: int, rows: int, times: int, draw: Any, then: str) -> float:
@@ -70,7 +79,11 @@ def milliseconds(name: str, held: int, rows: int, times: int, draw: Any, then: s
     for _ in range(times + 3):
         given = batch(right, draw.integers(0, held, rows), now)
         now += rows + 1
-        value: Any = Update(int(draw.integers(held)), now) if right.table else {"k": int(draw.integers(held)), "v": now}
+        value: Any = (
+            Update(int(draw.integers(held)), now)
+            if right.table
+            else {"k": int(draw.integers(held)), "v": now / 7 if right is F else now}
+        )
         gc.collect(0)
         begun = time.process_time()
         engine.push_many(given)

@@ -15,7 +15,7 @@ from cartesius.data.entries import GONE
 from cartesius.results.outputs import hull
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from cartesius.batching.batches import Batch
     from cartesius.data.entries import Candidate, Entry
@@ -70,14 +70,19 @@ class PartialBatch:
 
     def let_go(self, slot: Slot, entry: Entry) -> None:
         """Note with whom an entry has been matched, before it leaves: those have not missed it."""
-        if not self.rows.optional[slot.index]:
-            return
-        for partner in self.rows.partners(slot.index, entry):
-            met = partner.noted("met", ())
-            if slot.index not in met:
-                self.batch.world.journal.append(partial(setattr, partner, "more", partner.more))
-                partner.note(met=(*met, slot.index))
+        for partner, met in news(self.rows, slot.index, entry):
+            self.batch.world.journal.append(partial(setattr, partner, "more", partner.more))
+            partner.note(met=met)
 
     def clear(self) -> None:
         """Forget a batch that failed; the journal has undone what it did."""
         self._final.clear()
+
+
+def news(rows: MaximalRows, slot: int, entry: Entry) -> Iterator[tuple[Entry, tuple[int, ...]]]:
+    """Iterate over those that an entry has been matched with and that are to note so, each with the note."""
+    if rows.optional[slot]:
+        for partner in rows.partners(slot, entry):
+            met = partner.noted("met", ())
+            if slot not in met:
+                yield partner, (*met, slot)

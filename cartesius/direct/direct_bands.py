@@ -12,12 +12,13 @@ Source: DESIGN 4; SEMANTICS 1.17, 3.8 and 3.10.
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import listed, table_name
 from cartesius.direct.direct_sequences import FEW, DirectOrder, DirectSequence
-from cartesius.direct.leaving import Ascent, Leaving
+from cartesius.direct.leaving import Ascent, Leaving, Unmatched
 from cartesius.plan import facts
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from cartesius.correlations.installations import Installed
     from cartesius.data.code_lines import Lines
-    from cartesius.data.entries import Entry
+    from cartesius.data.entries import Candidate, Entry
     from cartesius.data.generated import Constants
     from cartesius.direct.direct_shapes import Shape
     from cartesius.direct.leaving import Found
@@ -59,7 +60,9 @@ class DirectBands(DirectLoops):
             tables = [slot.memory.parts()[1][one.dues[slot]] for slot in one.named]
             pairs = zip(one.named, tables, strict=True)
             found[one] = [(table, slot, takes[slot.index]) for slot, table in pairs]
-        return Leaving(self._shape.join.world, found)
+        join, rows = self._shape.join, self._shape.partial
+        unmatched = None if rows is None else Unmatched(join, rows.admitting(partial(_are_near, self._bounds)))
+        return Leaving(join.world, found, unmatched)
 
     # -- leaving -------------------------------------------------------------------------------------------------------
 
@@ -99,6 +102,7 @@ class DirectBands(DirectLoops):
         """Whether how many candidates there are is known before they are made: no uses, all found from the event."""
         return (
             bool(self._shape.bands or self._shape.orders)
+            and not (self._shape.partial and self._shape.join.pattern.conditions())  # they are asked first
             and not self._shape.uses
             and all(self.is_own(bound, position) for step in self._shape.steps for bound, position, _ in step.sources)
         )
@@ -108,7 +112,7 @@ class DirectBands(DirectLoops):
         for step in steps:
             self._look_up(step)
         mine = [self._near(bound) for bound in self._bounds if bound.slots == {self._own}]
-        if self._shape.orders:
+        if self._shape.orders or self._shape.partial:
             some = [f"found{step.slot}" for step in steps]
         else:
             self._lines.add(f"tuples = {' * '.join(f'len(found{step.slot})' for step in steps) or '1'}")
@@ -206,6 +210,17 @@ class DirectBands(DirectLoops):
         late = "end" if bound.of == self._own else f"part{bound.of}.end"
         early = bound.side if bound.since == self._own else f"part{bound.since}.{bound.side}"
         return f"{late} - {early} <= {self._constants.name(bound.most)}"
+
+
+def _are_near(bounds: Sequence[Bound], row: Candidate) -> bool:
+    """Whether two parts are as near as bounds say."""
+    for bound in bounds:
+        late, early = row[bound.of], row[bound.since]
+        assert late is not None  # Invariant: both parts are there
+        assert early is not None
+        if late.end - (early.start if bound.from_start else early.end) > bound.most:
+            return False
+    return True
 
 
 def _number_of_first(row: Sequence[Entry]) -> int:

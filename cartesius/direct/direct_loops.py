@@ -95,13 +95,17 @@ class DirectLoops:
         limits = " and ".join(f"left{i}.get(part{i}, part{i}.more['uses']) > 0" for i in uses)
         with self._lines.under(f"if {limits}:" if limits else ""):
             is_ordered = bool(self._shape.orders)  # of a sequence only what is complete is a candidate
-            self._lines.add("" if is_ordered else "tuples += 1")
+            is_late = is_ordered or self._shape.partial
+            self._lines.add("" if is_late else "tuples += 1")
+            if self._shape.partial:
+                self.give(near)
+                return
             with self._lines.under(f"if {near}:" if near else ""):
                 self._lines.add("tuples += 1" if is_ordered else "")
                 self.give()
 
-    def give(self) -> None:
-        """Write what the body makes of a combination."""
+    def give(self, near: str = "") -> None:
+        """Write what the body makes of a combination, if it is also ``near``."""
         row = "[" + ", ".join(f"part{slot.index}" for slot in self._shape.join.slots) + "]"
         pattern, body = self._shape.join.pattern, self._shape.join.batch.body
         yields = pattern.yields
@@ -112,6 +116,8 @@ class DirectLoops:
             condition = f"if {self._constants.name(body.where)}({row}):"
         with ExitStack() as stack:
             stack.enter_context(self._lines.under(condition))
+            stack.enter_context(self._lines.under(f"if {near}:" if near else ""))
+            self._lines.add("tuples += 1" if self._shape.partial else "")
             if not pattern.is_generator:
                 text = self._texts.of(yields) if isinstance(yields, Expression) else ""
                 self._lines.add(f"result = {text or f'{self._constants.name(body.yields)}({row})[0]'}")

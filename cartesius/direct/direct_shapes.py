@@ -19,6 +19,7 @@ from cartesius.plan.nodes import (
     InSequence,
     Let,
     Lockstep,
+    May,
     Newest,
     Node,
     Now,
@@ -28,10 +29,12 @@ from cartesius.plan.nodes import (
 )
 from cartesius.results.outputs import Events
 from cartesius.rows.enumeration import Product
+from cartesius.rows.partial_rows import MAX_SLOTS, PartialRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cartesius.batching.partial_batches import PartialBatch
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.direct.direct_texts import Filters
@@ -60,6 +63,7 @@ class Shape:
     bands: tuple[Installed, ...]  # in the order in which they see an event
     orders: tuple[tuple[int, ...], ...]  # slots whose parts follow each other, whatever lies between
     sequence: Installed | None  # whose parts are next to each other
+    partial: PartialRows | None = None  # of which parts may be missing, known once their partners would have left
     then: Shape | None = None  # what a result does, if it comes to the slot of another correlation
 
     @property
@@ -120,14 +124,31 @@ def _shape_of(program: Program, join: Join, index: int) -> Shape | str:
 
 def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
     batch = join.batch
-    strange = run_as_written(join, OF_PRODUCTS | BANDS | {InSequence})
+    known = OF_PRODUCTS | BANDS | {InSequence}
+    if batch.partial is not None:
+        known = OF_PRODUCTS | BANDS | {May}
+        reason = "other correlations are made from it" if is_followed else _objection_to_missing(join, batch.partial)
+        if reason:
+            return reason
+    strange = run_as_written(join, known)
     if strange:
         return strange
-    if not isinstance(batch.output, Events) or batch.partial is not None or type(batch.product) is not Product:
+    if not isinstance(batch.output, Events) or type(batch.product) is not Product:
         return "its results are not single combinations of events"
     if any(slot.is_table or slot.reactive.table for slot in join.slots):
         return "not all slots are bound to streams"
     return standing(program, join, is_followed=is_followed)
+
+
+def _objection_to_missing(join: Join, partial: PartialBatch) -> str:
+    """Say why a row without a partner is not just what nothing has met until it leaves; "" if it is."""
+    if join.batch.is_pure:
+        return "rows without a partner are taken back"
+    if not isinstance(partial.rows, PartialRows) or len(partial.rows.trees) > 1:
+        return "its body is asked which parts are missing, or nothing connects them"
+    if len(join.slots) > MAX_SLOTS or any(len(slots_of(one)) < MAX_SLOTS for one in join.pattern.conditions()):
+        return "parts of more than two slots may be missing, or a condition is on one alone"
+    return ""
 
 
 def run_as_written(join: Join, known: frozenset[type[Node]]) -> str:
@@ -206,9 +227,12 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
         return "an event of several slots has a number in each, which does not say what it follows"
     if gate is not None and (orders or sequences):
         return f"{gate.restriction!r} aligns what follows each other"
+    missing = None if join.batch.partial is None else join.batch.partial.rows
+    if missing is not None and (rules or momentary or gate is not None):
+        return "parts may be missing, and something says what stays or aligns it"
     shape = Shape(
         join, slot, tuple(steps), rules, uses, frozenset(momentary), filters_of(join, slot), gate, tuple(bands),
-        tuple(orders), sequence,
+        tuple(orders), sequence, missing if isinstance(missing, PartialRows) else None,
     )  # fmt: skip
     if bands and any(kind is Oldest for kind, _, _ in rules.values()):
         return "what is near leaves some time, and earlier ones are kept"

@@ -1,7 +1,8 @@
 """Leaving: what deadlines do when a push moves the clock, for functions of pushes.
 
-Those of bands do nothing but let entries leave; those of what must not come decide rows as well. So they are met
-without handlers, before what the push computes, and can be taken back, as that may fail.
+Those of bands do nothing but let entries leave, and their rows out where parts are missing; those of what must not come
+decide rows as well. So they are met without handlers, before what the push computes, and can be taken back, as that
+may fail.
 
 Invariant: what has been met and taken back leaves everything as it was.
 
@@ -12,8 +13,9 @@ from __future__ import annotations
 
 import heapq
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
+from cartesius.batching.partial_batches import news
 from cartesius.data.events import EARLIEST, Event
 from cartesius.plan.nodes import Never
 from cartesius.storage.conservation import Fate
@@ -25,13 +27,82 @@ if TYPE_CHECKING:
     from cartesius.batching.world import World
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
-    from cartesius.data.entries import Entry
+    from cartesius.data.entries import Candidate, Entry
     from cartesius.data.events import Time
     from cartesius.language.families import Slot
+    from cartesius.rows.partial_rows import PartialRows
 
 Found: TypeAlias = "tuple[dict[Any, Any], Slot, Callable[[Entry], None]]"
 """Where the entries of a slot that are due are found; the slot; and what takes one out."""
 _EXPIRED: Final = int(Fate.EXPIRED)
+
+
+def _due(table: dict[Any, Any], time: int, key: tuple[Any, ...]) -> tuple[Entry, ...]:
+    """Return the entries that a table has under a key and a time."""
+    due = table.get((*key, time) if key else time)
+    if due is None:
+        return ()
+    return tuple(due.values()) if type(due) is dict else (due,)
+
+
+class Deciding(Protocol):
+    """What deadlines decide, besides which entries leave."""
+
+    def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
+        """Let out what one deadline decides; by it entries leave that are ``found`` under its key and time."""
+        ...
+
+    def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
+        """Forget what has been decided: nothing can fail any more."""
+        ...
+
+    def undo(self) -> None:
+        """Take back what `decide` has changed."""
+        ...
+
+
+class Unmatched:
+    """The rows without a partner, which come as their events leave."""
+
+    def __init__(self, join: Join, rows: PartialRows) -> None:
+        self._join = join
+        self._rows = rows
+        self._noted: list[tuple[Entry, dict[str, Any] | None]] = []
+        self._n_given = 0
+
+    def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
+        """Let out the rows of what leaves, and let their partners know that they have met it."""
+        rows, batch = self._rows, self._join.batch
+        alone: list[Candidate] = []
+        due = [(slot, entry) for table, slot, _ in found for entry in _due(table, time, key)]
+        for slot, entry in due:
+            other = 1 - slot.index
+            if rows.optional[other] and other not in entry.noted("met", ()) and not rows.partners(slot.index, entry):
+                alone.append([entry if one is slot else None for one in self._join.slots])
+        self._n_given += len(alone)
+        for parts in alone if len(alone) < 2 else sorted(alone, key=batch.rank):
+            (part,) = [part for part in parts if part is not None]
+            identities = tuple([one and one.identity for one in parts])
+            for number, value in enumerate(batch.body.yields(parts)):
+                identity = (self._join.number, identities, number)
+                out.append(Event(value, part.start, part.end, 1, self._join.name, identity))
+        for slot, entry in due:
+            for partner, met in news(rows, slot.index, entry):
+                self._noted.append((partner, partner.more))
+                partner.note(met=met)
+
+    def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
+        """Count the rows that have come."""
+        self._join.world.candidates += self._n_given
+        self._n_given = 0
+        self._noted.clear()
+
+    def undo(self) -> None:
+        """Let the partners not have met it."""
+        for entry, more in reversed(self._noted):
+            entry.more = more
+        self._n_given = 0
+        self._noted.clear()
 
 
 class Undecided:
@@ -44,7 +115,10 @@ class Undecided:
         self._absent: Slot = never.node.slot
         self._anchor: int = never.node.anchor.index
 
-    def decide(self, time: int, key: tuple[Any, ...], out: list[Event]) -> None:
+    def undo(self) -> None:
+        """Nothing: it changes nothing until all is done."""
+
+    def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
         """Let out the rows whose time this is, if they are not forbidden; they wait until all is done."""
         rows = self._never.copies[key].held.get(time, ())
         batch, forbids = self._join.batch, self._never.stateless.forbids
@@ -70,32 +144,28 @@ class Undecided:
 class Met:
     """The deadlines that one push has met, and what has left by them."""
 
-    __slots__ = ("_emptied", "_gone", "_undecided", "_world", "items")
+    __slots__ = ("_deciding", "_emptied", "_gone", "_world", "items")
 
-    def __init__(self, world: World, undecided: Undecided | None) -> None:
+    def __init__(self, world: World, deciding: Deciding | None) -> None:
         self._world = world
-        self._undecided = undecided
+        self._deciding = deciding
         self.items: list[Deadline[Any]] = []
         self._gone: list[tuple[Slot, Entry]] = []
         self._emptied: list[tuple[Installed, tuple[Any, ...]]] = []
 
     def meet(self, found: Mapping[Installed, Sequence[Found]], out: list[Event]) -> None:
         """Meet what has been taken."""
-        undecided, gone = self._undecided, self._gone
+        deciding, gone = self._deciding, self._gone
         for time, _, _, installed, key in self.items:
             times = installed.due[key]
             del times[time]
             if not times:
                 del installed.due[key]
                 self._emptied.append((installed, key))
-            if undecided is not None:
-                undecided.decide(time, key, out)
-            sought = (*key, time) if key else time
+            if deciding is not None:
+                deciding.decide(time, key, found[installed], out)
             for table, slot, take in found[installed]:
-                due = table.get(sought)
-                if due is None:
-                    continue
-                for entry in tuple(due.values()) if type(due) is dict else (due,):
+                for entry in _due(table, time, key):
                     gone.append((slot, entry))
                     take(entry)
 
@@ -105,8 +175,8 @@ class Met:
         fates = self._world.fates
         for slot, _ in self._gone:
             fates[slot.ledger.base + _EXPIRED] += 1
-        if self._undecided is not None:
-            self._undecided.done(self.items, self._gone)
+        if self._deciding is not None:
+            self._deciding.done(self.items, self._gone)
         for installed, key in self._emptied:
             if key not in installed.due:
                 del installed.copies[key]
@@ -118,6 +188,8 @@ class Met:
             self.items.pop()
         if self._gone and self._gone[-1][1].number in self._gone[-1][0].memory.parts()[0]:  # likewise
             self._gone.pop()
+        if self._deciding is not None:
+            self._deciding.undo()
         for slot, entry in self._gone:
             slot.memory.put_back(entry)
         for slot, _ in self._gone:
@@ -135,13 +207,13 @@ class Leaving:
     Args:
         world: Where they wait.
         found: Where what is due is found, of each restriction whose deadlines it knows.
-        undecided: The rows that these decide.
+        deciding: What these decide besides.
     """
 
-    def __init__(self, world: World, found: dict[Installed, list[Found]], undecided: Undecided | None = None) -> None:
+    def __init__(self, world: World, found: dict[Installed, list[Found]], deciding: Deciding | None = None) -> None:
         self._world = world
         self._found = found
-        self._undecided = undecided
+        self._deciding = deciding
 
     def meet(self, before: Time, out: list[Event]) -> Met | None:
         """Let leave, and out, what is due before a time; None, and nothing has changed, if something else is due.
@@ -152,7 +224,7 @@ class Leaving:
         deadlines = self._world.deadlines
         if deadlines.cancelled:
             return None
-        met = Met(self._world, self._undecided)
+        met = Met(self._world, self._deciding)
         heap, items = deadlines.heap, met.items
         self._world.journal.is_open = True  # what has left is gone, until it is taken back
         try:

@@ -7,11 +7,14 @@ missing slot no entry matches. Trees are independent of each other.
 A batch changes the rows that contain a fresh or gone entry, and those in which such an entry could stand for a missing
 part. They are enumerated in the old and in the new memory, and compared.
 
+This module is over 300 lines because which rows there are, and which of them a batch changes, are one search.
+
 Source: SEMANTICS 2.6; outer joins as left-deep chains.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import product as cartesian_product
 from typing import TYPE_CHECKING, Protocol
 
@@ -108,6 +111,12 @@ class PartialRows:
         for steps in self.neighbours:
             steps.sort(key=lambda step: step.slot)
         self.trees = self._forest(names)
+
+    def admitting(self, admits: Callable[[Candidate], bool]) -> PartialRows:
+        """Return the same rows, of which another function says which may be."""
+        other = copy(self)
+        other.admits = admits
+        return other
 
     def _forest(self, names: Sequence[str]) -> list[list[int]]:
         trees, seen = [], set[int]()

@@ -37,7 +37,7 @@ from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_wi
 from tests.laws.catalogue import EXPORTS, Program, program_of
 from tests.laws.catalogue_rows import fruitful_rows
 from tests.laws.catalogue_tiers import _batch, often_by_key, told
-from tests.laws.interruption import KINDS, Scene, check, lines_of
+from tests.laws.interruption import KINDS, Alarm, Scene, check, lines_of
 from tests.oracle.test_in_place import a_value
 from tests.oracle.test_in_place_clauses import OWN, a_program, newest
 from tests.oracle.tier_programs import Row
@@ -216,6 +216,22 @@ def test_what_a_gate_holds_up_by_key_is_held_up_afterwards_as_before():
         lines = [at for at, (where, _) in enumerate(lines_of(scene)) if "floored_deadlines" in where]
         outcomes += Counter(check(scene, kind, at) for at in lines for kind in KINDS[:1])
     assert outcomes["undone"] > 25, outcomes
+
+
+def test_rows_without_a_partner_come_or_not_and_partners_know_or_not():
+    """At each line that lets them out: one leaves alone, one after its partner, and one with its partner."""
+    left, right = Reactive("left"), Reactive("right")
+    output = interval_join(left, right, 0, 3, key="k", how="full")
+    program = Program((str(output.pattern),), (left, right), (output,), frozenset(), {"lateness": 0}, 1, False)
+    said = [(left, 0, 0), (right, 1, 0), (left, 2, 0), (left, 1, 1), (right, 2, 3), (right, 1, 9), (left, 2, 30)]
+    rows = tuple([Row(one, {"k": k, "n": n}, (at, at)) for n, (one, k, at) in enumerate(said)])
+    outcomes = Counter()
+    for place in (5, 6):
+        scene = Scene(program, "in_place", rows[:place], "push", partial(pushed, rows[place]), rows[place + 1 :])
+        lines = [at for at, (where, _) in enumerate(lines_of(scene)) if "direct/leaving" in where]
+        outcomes += Counter(check(scene, kind, at) for at in lines for kind in (Alarm, KeyboardInterrupt))
+    assert outcomes["done"] + outcomes["undone"] > 40, outcomes
+    assert sum(outcomes.values()) > 100
 
 
 def sampled(every: Iterable[Scene], most: int, draw: random.Random) -> list[Scene]:

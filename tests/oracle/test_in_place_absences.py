@@ -58,10 +58,10 @@ def a_program(draw: random.Random) -> tuple[list[Reactive], Reactive]:
     return [a, b], correlate(slots=slots, restrict=restrict, name="out", **body)
 
 
-def run(draw: random.Random, length: int = 24) -> bool:
+def run(draw: random.Random, length: int = 24, program: Any = a_program) -> bool:
     """Run one program in both tiers; return whether pushes were done by functions of their own."""
     try:
-        inputs, output = a_program(draw)
+        inputs, output = program(draw)
         Engine(output)
     except ValueError:
         return False

@@ -2,8 +2,9 @@
 
 A kernel looks at the whole state that it is given. Where rows meet under one key alone (`Stage.split`), or name each
 other by their keys (`Stage.links`), a batch changes nothing but under the keys that it brings, or that name these: so
-the kernel is given the rows of these keys, and they are put back after it. What the clock lets leave meanwhile leaves
-once all of the state is looked at, as it will when it has become twice as long.
+the kernel is given the rows of these keys, and they are put back after it. Where the clock decides about rows
+(`Stage.dues`), it is given those of the keys of what is due as well; what it lets leave otherwise leaves once all of
+the state is looked at, as it will when it has become twice as long.
 
 Invariant: what is held is what is on the shelves, but for what the clock has passed.
 """
@@ -33,9 +34,14 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 LEAST: Final = 1 << 14
-"""Of fewer rows a kernel looks at all in no time."""
+"""Of fewer rows most kernels look at all in no time."""
 SMALL: Final = 8
 """A batch is small if so many times its rows are held."""
+
+
+SPANS: Final = 1 << 10
+"""In so many spans of time lies what is due; later more are added, but for what is due after the farthest."""
+FARTHEST: Final = 1 << 16
 
 
 class NotSplit(Exception):
@@ -65,9 +71,9 @@ class KeyedState:
         self._newest: list[Ints] = []  # but for these rows by their numbers, which came when it was there
         self._codes = KeyNumbers()
         self._shelves = [Shelf(sum(of == slot for of, _ in stage.links)) for slot in range(len(state.retained))]
-        for shelf, rows, codes in zip(self._shelves, state.retained, self._coded(state.retained), strict=True):
-            if rows is not None:
-                shelf.put(rows, *codes)
+        dues = [None if rows is None else stage.dues(slot, rows) for slot, rows in enumerate(state.retained)]
+        self._times = Times([due for due in dues if due is not None])
+        self._put(state.retained, self._coded(state.retained))
         self._most = LEAST + 2 * max(state.n_retained, len(self._codes))
 
     @property
@@ -90,15 +96,18 @@ class KeyedState:
         stays = np.isin(rows.number, np.concatenate([left.number, *self._newest]))
         return rows.take(np.flatnonzero(stays))
 
-    def may_pass(self, clock: int) -> bool:
-        """Whether the clock would not go back, and decides nothing there."""
-        nothing = State((None,) * len(self._shelves), self.more)
-        return (self._clock is None or clock >= self._clock) and self.stage.passed(nothing, clock) is not None
-
-    def pass_time(self, clock: int) -> None:
-        """Move the clock."""
-        if self.stage.keeps_time:
-            self._clock, self._newest = clock, []
+    def passed(self, clock: int) -> Change | None:
+        """Return what makes the state once the clock is there; None if it would go back, or may decide something."""
+        if self._clock is not None and clock < self._clock:
+            return None
+        due = single(np.concatenate(self._due(clock)))
+        touched = [shelf.rows(shelf.of(due)) if len(due) else None for shelf in self._shelves]
+        after = self.stage.passed(self._of(touched), clock)
+        state = None if after is None else self.stage.as_rows(after)
+        if state is None:
+            return None
+        codes = self._coded(state.retained)
+        return Change(self, [due] * len(self._shelves), state, codes, clock if self.stage.keeps_time else None)
 
     @property
     def n_retained(self) -> int:
@@ -117,10 +126,10 @@ class KeyedState:
         """
         self._codes.begin()
         coming = self._coded([arriving.get(slot) for slot in range(len(self._shelves))])
-        touched = self._touched(coming)
+        clock = moment.last_clock if moment.meets_deadlines else None
+        touched = self._touched(coming, clock)
         before = self._of([shelf.rows(shelf.of(codes)) for shelf, codes in zip(self._shelves, touched, strict=True)])
         outcome = self.stage.run(before, arriving, moment)
-        clock = moment.last_clock if moment.meets_deadlines else None
         state = self.stage.as_rows(outcome.state)
         if state is None:
             return None
@@ -132,15 +141,16 @@ class KeyedState:
         state = attrs.evolve(state, retained=tuple(after))
         return outcome, Change(self, touched, state, self._coded(after), clock)
 
-    def _touched(self, coming: Sequence[Sequence[Ints]]) -> list[Ints]:
-        """Return the keys of the rows that a batch looks at, by slot, given the codes of what comes.
+    def _touched(self, coming: Sequence[Sequence[Ints]], clock: int | None) -> list[Ints]:
+        """Return the keys of the rows that a batch looks at, by slot, given the codes of what comes, and the clock.
 
         Where slots are linked: those of what comes, those that name them, by whatever way, and those that all these
         name. What else names these stays as it is, as they do.
         """
         links = self.stage.links
         if not links:
-            return [single(np.concatenate([keys for keys, *_ in coming]))] * len(coming)
+            due = [] if clock is None else self._due(clock)
+            return [single(np.concatenate([*(keys for keys, *_ in coming), *due]))] * len(coming)
         touched = [single(keys) for keys, *_ in coming]
         own = [sum(of == one for one, _ in links[:number]) for number, (of, _) in enumerate(links)]
         for number, (of, slot) in reversed([*enumerate(links)]):
@@ -150,19 +160,30 @@ class KeyedState:
             touched[slot] = single(np.concatenate([touched[slot], named, coming[of][1 + own[number]]]))
         return touched
 
+    def _due(self, clock: int) -> list[Ints]:
+        """Return the keys of what is due before a clock, by slot."""
+        spans = self._times.until(clock)
+        return [shelf.due(spans, clock) for shelf in self._shelves]
+
     def make(self, change: Change) -> KeyedState:
         """Let the rows of some keys be others; return the state, without garbage if that has become too much."""
         self.more = change.state.more
-        changes = zip(self._shelves, change.touched, change.state.retained, change.codes, strict=True)
-        for shelf, touched, rows, codes in changes:
+        for shelf, touched in zip(self._shelves, change.touched, strict=True):
             shelf.forget(touched)
-            if rows is not None:
-                shelf.put(rows, *codes)
+        if change.clock is not None:
+            self._times.pass_to(change.clock)
+        self._put(change.state.retained, change.codes)
         if change.clock is not None:
             self._clock = change.clock
             self._newest = [rows.number for rows in change.state.retained if rows is not None]
         is_full = max(len(self._codes), sum(shelf.n for shelf in self._shelves)) > self._most
         return KeyedState(self.stage, self.whole) if is_full else self
+
+    def _put(self, retained: Sequence[Rows | None], coded: Sequence[Sequence[Ints]]) -> None:
+        for slot, (shelf, rows, codes) in enumerate(zip(self._shelves, retained, coded, strict=True)):
+            if rows is not None:
+                due = self.stage.dues(slot, rows)
+                shelf.put(rows, *codes, due=None if due is None else (self._times.codes(due), due))
 
     def _coded(self, retained: Sequence[Rows | None]) -> list[list[Ints]]:
         """Return of each slot the codes of the keys of rows, and of what they name: equal where these are."""
@@ -210,6 +231,35 @@ class Change:
         return self.of.make(self)
 
 
+class Times:
+    """Spans of time, by which what is due is found: their codes ascend.
+
+    Args:
+        dues: When rows are due, by which the spans are so long that few rows are due in one.
+    """
+
+    def __init__(self, dues: Sequence[Ints]) -> None:
+        some = [due for due in dues if len(due)]
+        self._first = min([int(due.min()) for due in some], default=0)
+        self._width = max((max([int(due.max()) for due in some], default=0) - self._first) // SPANS, 1)
+        self._passed = 0  # the code of the clock
+
+    def codes(self, due: Ints) -> Ints:
+        """Return the codes of times, of those that have passed that of the clock."""
+        return np.clip((due - self._first) // self._width, self._passed, FARTHEST)
+
+    def until(self, clock: int) -> Ints:
+        """Return the codes of the spans from where the clock was until some clock."""
+        return np.arange(self._passed, self._code(clock) + 1)
+
+    def pass_to(self, clock: int) -> None:
+        """Move the clock."""
+        self._passed = max(self._passed, self._code(clock))
+
+    def _code(self, time: int) -> int:
+        return min(max((time - self._first) // self._width, 0), FARTHEST)
+
+
 class ByKey:
     """Which batches of a stage touch the rows of their keys alone: small ones, if the one before was small as well."""
 
@@ -227,7 +277,7 @@ class ByKey:
     ) -> tuple[Outcome, State | KeyedState | Change]:
         """Return what comes of a batch, and the state after it, or what makes that."""
         n = sum(map(len, arriving.values()))
-        is_small = LEAST <= state.n_retained >= SMALL * n
+        is_small = state.n_retained * self._stage.costs >= LEAST and state.n_retained >= SMALL * n
         if is_small and self._was_small and self._is_split:
             try:
                 keyed = state if isinstance(state, KeyedState) else KeyedState(self._stage, state)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cartesius.columns.batches.keyed_state import KeyedState, whole
+from cartesius.columns.batches.keyed_state import Change, KeyedState, NotSplit, whole
 from cartesius.columns.stages.stages import UNKNOWN, State
+from cartesius.columns.vectors.vectors import NotColumnar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,16 +24,19 @@ def advanced(compiled: Compiled, states: Sequence[State | KeyedState], clock: in
     if not _is_all_known(compiled):
         return False
     pairs = zip(compiled.stages, states, strict=True)
-    passed = [state if isinstance(state, KeyedState) else stage.passed(state, clock) for stage, state in pairs]
+    try:
+        passed = [
+            state.passed(clock) if isinstance(state, KeyedState) else stage.passed(state, clock)
+            for stage, state in pairs
+        ]
+    except (NotColumnar, NotSplit):
+        return False
     after = [state for state in passed if state is not None]
-    if len(after) < len(passed) or not all(state.may_pass(clock) for state in after if isinstance(state, KeyedState)):
+    if len(after) < len(passed):
         return False
     world = compiled.program.world
     world.journal.is_open = True
-    for state in after:
-        if isinstance(state, KeyedState):
-            state.pass_time(clock)
-    compiled.states = after
+    compiled.states = [state.made() if isinstance(state, Change) else state for state in after]
     world.clock = max(world.clock, clock)
     world.journal.is_open = False
     return True

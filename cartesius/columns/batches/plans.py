@@ -64,7 +64,6 @@ def plan(engine: EngineCore) -> Plan:
     joins, sources = engine._program.joins, engine._program.join_of
     found = {join: stage_of(join) for join in joins}
     written = {join: why for join, why in found.items() if isinstance(why, str)}
-    first = next((f"{join.name}: {why}" for join, why in written.items()), "")
     bound = [(join, slot) for join in joins for slot in join.slots]
     n_before = -1
     while n_before < len(written):
@@ -73,16 +72,23 @@ def plan(engine: EngineCore) -> Plan:
             source = sources.get(slot.reactive)
             if source in written:
                 written.setdefault(join, f"{slot.name!r} comes row by row")
-            elif source is not None and join in written and (why := _not_given_on(source)):
+            elif source is not None and (why := _not_given_on(found[source], None if join in written else found[join])):
                 written[source] = why
     stages = {join: stage for join, stage in found.items() if not isinstance(stage, str) and join not in written}
     if written and (not stages or engine._world.deadlines.floored or _share(stages, written)):
-        return Plan([], {}, first)
+        return Plan([], {}, next(f"{join.name}: {why}" for join, why in written.items()))
     return Plan(list(stages.values()), {join: written[join] for join in joins if join in written})
 
 
-def _not_given_on(join: Join) -> str:
-    """Say why what a correlation gives comes to others from objects alone."""
+def _not_given_on(stage: Stage | str, then: Stage | str | None) -> str:
+    """Say why what a stage gives comes to another one, None if that is written, from objects alone."""
+    assert not isinstance(stage, str)  # Invariant: that is written itself
+    assert not isinstance(then, str)
+    if stage.gives_turns and (then is None or not then.takes_turns):
+        return "what is due comes in steps of its own"
+    if then is not None:
+        return ""
+    join = stage.join
     if any(facts.takes_back(one) for one in join.installed):
         return "its results may be taken back"
     if join.is_table or join.batch.versions is not None:

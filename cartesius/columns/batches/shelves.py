@@ -87,19 +87,32 @@ class Shelf:
         self.held = 0
         self.keys = Chain()
         self.links = [Chain() for _ in range(n_links)]
+        self._times = Chain()  # by the spans of time in which rows are due
+        self._due = np.zeros(0, np.int64)
         self._types: pa.Schema | None = None  # of the parts
         self._is_held = np.zeros(0, np.int8)  # longer than it need be
 
     @property
     def nbytes(self) -> int:
         """How many bytes its rows and chains take, beside payload and keys."""
-        chains = sum(one.nbytes for one in (self.keys, *self.links))
-        return chains + self._is_held.nbytes + sum(part.nbytes for part in self.parts)
+        chains = sum(one.nbytes for one in (self.keys, self._times, *self.links))
+        return chains + self._is_held.nbytes + self._due.nbytes + sum(part.nbytes for part in self.parts)
 
-    def put(self, rows: Rows, codes: Ints, *links: Ints) -> None:
-        """Put rows behind those that are there, given the codes of their keys, and of those that they name."""
+    def put(self, rows: Rows, codes: Ints, *links: Ints, due: tuple[Ints, Ints] | None = None) -> None:
+        """Put rows behind those that are there, given the codes of their keys, and of those that they name.
+
+        Args:
+            rows: The rows.
+            codes: The codes of their keys.
+            *links: The codes of what they name.
+            due: The codes of the spans of time in which they are due, and when they are; None: they never are.
+        """
         if not len(rows):
             return
+        if due is not None:
+            self._times.put(due[0], self.n)
+            self._due = _as_long(self._due, self.n + len(rows))
+            self._due[self.n : self.n + len(rows)] = due[1]
         for chain, mine in zip((self.keys, *self.links), (codes, *links), strict=True):
             chain.put(mine, self.n)
         self._is_held = _as_long(self._is_held, self.n + len(rows))
@@ -124,6 +137,11 @@ class Shelf:
     def named(self, link: int, codes: Ints) -> Ints:
         """Return what the rows of some keys name."""
         return self.links[link].codes(self.keys.of(codes))
+
+    def due(self, codes: Ints, before: int) -> Ints:
+        """Return the keys of the rows that are due in some spans of time, and before a time."""
+        numbers = self._times.of(codes)
+        return self.keys.codes(numbers[(self._is_held[numbers] == 1) & (self._due[numbers] < before)])
 
     def forget(self, codes: Ints) -> None:
         """Let the rows of some keys go."""

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 Totals: TypeAlias = "list[Any] | Leaf | Struct | Summed | NDArray[np.int64]"
 """What groups come to: as objects, or as columns."""
-COUNTS, SUMS = "counts", "sums"
-"""Kinds of totals that are no values, where they are held as rows."""
+COUNTS, SUMS, FIXED = "counts", "sums", "fixed"
+"""Kinds of totals that are no values, where they are held as rows; floats of one exponent are of one kind."""
 _INT64 = np.iinfo(np.int64)
 
 
@@ -111,27 +111,31 @@ def chosen(totals: Totals, indices: Indices) -> Totals:
 
 
 def as_vector(totals: Totals) -> Vector | None:
-    """Return totals as values; None if they are objects, or floats, whose exponents may lie too far apart."""
+    """Return totals as values; None if they are objects."""
     if isinstance(totals, list):
         return None
     if isinstance(totals, Leaf | Struct):
         return totals
     if not isinstance(totals, Summed):
         return _columns(COUNTS, {"counts": totals})
-    if isinstance(totals.sums, Fixed):
-        return None
     numbers = {} if totals.numbers is None else {"numbers": totals.numbers}
+    if isinstance(totals.sums, Fixed):
+        return _columns(
+            f"{FIXED} {totals.sums.exponent}", {**numbers, "high": totals.sums.high, "low": totals.sums.low}
+        )
     return _columns(SUMS, {**numbers, "sums": totals.sums})
 
 
 def of_vector(vector: Vector) -> Totals:
     """Return the totals that `as_vector` was given."""
-    if not isinstance(vector, Struct) or vector.kind not in (COUNTS, SUMS):
+    kind, _, exponent = vector.kind.partition(" ")
+    if not isinstance(vector, Struct) or kind not in (COUNTS, SUMS, FIXED):
         return vector
     columns = {name: item.numbers for name, item in zip(vector.names, vector.items, strict=True)}  # type: ignore[union-attr]  # they are leaves
-    if vector.kind == COUNTS:
+    if kind == COUNTS:
         return columns["counts"]
-    return Summed(columns["sums"], columns.get("numbers"))
+    sums = Fixed(columns["high"], columns["low"], int(exponent)) if kind == FIXED else columns["sums"]
+    return Summed(sums, columns.get("numbers"))
 
 
 def _columns(kind: str, columns: dict[str, NDArray[np.int64]]) -> Struct:

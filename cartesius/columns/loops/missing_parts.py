@@ -85,6 +85,12 @@ class Missing:
             out += (left, right, step)
         return len(given)
 
+    def misses(self, slot: int, row: int) -> bool:
+        """Whether a row that the clock lets leave has had no partner."""
+        if not self.alone[slot](row) or self.met[slot][row]:
+            return False
+        return next(self._partners(slot, row), None) is None
+
     def finalise(self, slot: int, row: int) -> None:
         """Note with whom a row has been matched that the clock lets leave."""
         for partner in self._partners(slot, row):

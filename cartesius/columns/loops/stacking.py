@@ -30,12 +30,15 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.plan.nodes import Node
 
 
 class Stacking(Stage):
     """Each event is used once, the newest first, or the oldest."""
+
+    costs = 1 / 8
 
     def __init__(self, join: Join, shape: Shape) -> None:
         super().__init__(join)
@@ -62,6 +65,10 @@ class Stacking(Stage):
         for slot in self.join.slots:
             for entry in slot.memory.all():
                 entry.uses = 1
+
+    def split(self, slot: int, rows: Rows) -> Vector | None:
+        """Return what is equal in parts that meet."""
+        return self.shape.components[0].columns[slot](rows) if self.shape.components else None
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Match what comes with what is left."""

@@ -4,6 +4,8 @@ Gates and filters come first, column by column; then the loop of `stepping_texts
 values of what it has found, all at once. It is the most general kernel of streams, and comes after those that do
 without a loop.
 
+This module is over 300 lines because what the loop is given, and what is made of what it gives, go by one state.
+
 Invariant: of the state, `Rest` is what is noted beside the rows in memory, which are in order of arrival.
 
 Source: SEMANTICS 1.2 to 1.7, 1.13, 1.14, 2.6 and 3.8.
@@ -11,7 +13,7 @@ Source: SEMANTICS 1.2 to 1.7, 1.13, 1.14, 2.6 and 3.8.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -23,6 +25,7 @@ from cartesius.columns.bodies.vectorising import ColumnarBody, heading
 from cartesius.columns.lifetimes.table_results import TableResults, causes_of, grouped, in_steps
 from cartesius.columns.loops.indexing import contents_of, drop, index_of, own_codes
 from cartesius.columns.loops.missing_parts import Missing
+from cartesius.columns.loops.noted_rows import noted, plain
 from cartesius.columns.loops.stepping_events import events_of
 from cartesius.columns.loops.stepping_shapes import Shape, read
 from cartesius.columns.loops.stepping_texts import written
@@ -33,7 +36,7 @@ from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.stored_rows import check_noted, load_uses, rows_of, store_uses
 from cartesius.columns.streams.gate_columns import through
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.vectors import NotColumnar
+from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct
 from cartesius.data.generated import define
 from cartesius.results.outputs import Rows as Table
 from cartesius.storage.conservation import Fate
@@ -45,9 +48,11 @@ if TYPE_CHECKING:
 
     from cartesius.columns.bodies.computed import Column
     from cartesius.columns.lifetimes.table_results import Shown
+    from cartesius.columns.loops.indexing import Bundle
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.streams.expiring import Ghosts
+    from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Slot
 
@@ -77,10 +82,12 @@ class Stepping(Stage):
     """A product of streams, step by step."""
 
     keeps_time = True
+    costs = 8
 
     def __init__(self, join: Join, shape: Shape) -> None:
         super().__init__(join)
         self.shape, self.plan = shape, shape.plan
+        self.gives_turns = self.plan.is_final
         self.body = ColumnarBody(join, linking(join))
         self.keys = [shape.keys.own(slot.index) for slot in join.slots]
         spans, is_table = shape.expiring.spans, isinstance(join.batch.output, Table)
@@ -93,7 +100,7 @@ class Stepping(Stage):
         names += ["ask"] if shape.scalars is None else shape.scalars.names
         names.append("met")
         self.text, self.needs = written(self.plan, "step", names)
-        bound = {**shape.bound, "drop": drop}
+        bound = {**shape.bound, "drop": drop, "MISSING": MISSING}
         if self.plan.is_partial:
             may_miss, is_oldest_first = self.plan.may_miss, self.plan.is_oldest_first
             bound["Missing"] = partial(Missing, may_miss=may_miss, is_oldest_first=is_oldest_first)
@@ -136,6 +143,57 @@ class Stepping(Stage):
     def tells(self, slot: Slot) -> frozenset[Fate | None]:
         """Tell what results have used up."""
         return frozenset() if self.plan.uses[slot.index] is None else frozenset({Fate.USED_UP})
+
+    # -- state by key --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _apart(self) -> Bundle | None:
+        """The key under which alone rows meet and are counted, if nothing is held but rows; None if there is none."""
+        shape, n = self.shape, len(self.join.slots)
+        if shape.gates or shape.expiring.spans is not None or self.table is not None:
+            return None
+        for number, bundle in enumerate(shape.bundles):
+            is_counted = all(f"b{number}" in rule.atoms for rules in self.plan.rules for rule in rules)
+            if len(bundle.slots) == n and bundle.space is not None and is_counted:
+                return bundle
+        return None
+
+    def split(self, slot: int, rows: Rows) -> Vector | None:
+        """Return the keys of rows, as they come or with what is noted of them."""
+        if self._apart is None:
+            return None
+        n = len(self.join.slots)
+        column = self._apart.equalities[0].columns[slot % n]
+        there = rows if slot < n else plain(rows)[0]
+        assert there is not None  # Invariant: rows of rows are some
+        try:
+            return column(there)
+        except NotColumnar:  # of an event that is not let in
+            return None
+
+    def dues(self, slot: int, rows: Rows) -> Ints | None:
+        """Return when rows leave."""
+        n = len(self.join.slots)
+        return None if slot < n else self.shape.expiring.due(slot - n, rows)
+
+    def as_rows(self, state: State) -> State | None:
+        """Return the state with what is noted of rows beside them, as rows of further slots."""
+        rest: Rest = state.more
+        if not all(rows is None or type(rows.payload) in {Leaf, Struct} for rows in state.retained):
+            return None
+        rows = [noted(*each) for each in zip(state.retained, rest.uses, rest.met, strict=True)]
+        return State((None,) * len(rows) + tuple(rows), attrs.evolve(rest, uses=(), met=()))
+
+    def of_rows(self, state: State) -> State:
+        """Return the state of rows."""
+        found = [plain(rows) for rows in state.retained[len(self.join.slots) :]]
+        uses = [None if limit is None else left for limit, (_, left, _) in zip(self.plan.uses, found, strict=True)]
+        rest = attrs.evolve(state.more, uses=tuple(uses), met=tuple([met for _, _, met in found]))
+        return State(tuple([rows for rows, _, _ in found]), rest)
+
+    def passed(self, state: State, clock: int) -> State | None:
+        """Return the same state where no time is waited for."""
+        return super().passed(state, clock) if self._apart is None or self.shape.expiring.all else state
 
     # -- a batch -------------------------------------------------------------------------------------------------------
 
@@ -280,6 +338,9 @@ class Stepping(Stage):
             causes = causes_of(rows, found, arriving, has_gates=bool(self.shape.gates))
             return self.table.run(shown, rows, in_steps(found, moment.event, values, times, causes), moment.clock)
         weight = np.where(at < 0, -1, 1).astype(np.int8) if self.plan.takes_back else None
+        if self.plan.is_final:
+            turn, order = self.shape.expiring.turns(self.shape.keys, rows, found)
+            return Flow(position[order], value.take(order), start[order], end[order], turn=turn[order]), None
         if counts is not None:
             position, start, end = (np.repeat(one, counts) for one in (position, start, end))
             weight = None if weight is None else np.repeat(weight, counts)

@@ -46,6 +46,7 @@ class Plan:
         is_oldest_first: Whether memories are visited so.
         condition: The condition of a candidate, as text; empty: there is none.
         may_miss: Of each slot whether its part may be missing.
+        is_final: Whether a row without a partner comes as its event leaves; otherwise at once, and is taken back.
         alone: Where parts may be missing: the condition on each slot alone, as text.
     """
 
@@ -59,6 +60,7 @@ class Plan:
     is_oldest_first: bool
     condition: str
     may_miss: tuple[bool, ...]
+    is_final: bool
     alone: tuple[str, ...]
 
     @property

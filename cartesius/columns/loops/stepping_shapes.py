@@ -1,5 +1,7 @@
 """Shapes of products of streams for the loop over steps: what any stack of their restrictions says, as data.
 
+This module is over 300 lines because what has a shape, and why anything else has none, are said in one place.
+
 Source: SEMANTICS 1.2 to 1.7, 1.13, 1.14, 2.6 and 3.8.
 """
 
@@ -158,8 +160,10 @@ def _objection_to_output(join: Join) -> str:
 
 
 def _objection_to_missing(join: Join) -> str:
-    if not join.batch.is_pure or not join.pattern.is_where_traced:
-        return "parts are missing for certain only after some time, or a body is asked"
+    if not join.pattern.is_where_traced:
+        return "a body is asked which parts are missing"
+    if not join.batch.is_pure and (reason := _objection_to_waiting(join)):
+        return reason
     if len(join.slots) != TWO:
         return "parts of more than two slots may be missing"
     if Now in _kinds_of_nodes(join):
@@ -169,6 +173,18 @@ def _objection_to_missing(join: Join) -> str:
     rows = join.batch.partial.rows if join.batch.partial is not None else None
     if isinstance(rows, PartialRows) and len(rows.trees) > 1 and any(m in BANDS for m in _kinds_of_nodes(join)):
         return "parts may be missing of slots that no condition connects, and a bound in time is on one of them"
+    return ""
+
+
+def _objection_to_waiting(join: Join) -> str:
+    """Say why rows without a partner do not just come as their events leave; "" if they do."""
+    bands = [one for one in join.installed if isinstance(one.node, Until)]
+    if len(bands) != 1 or {*bands[0].named} != {*join.slots} or not bands[0].is_settled:
+        return "parts are missing for certain only after a time that several restrictions say, or none"
+    if _kinds_of_nodes(join) & {Newest, Oldest, Lockstep} or not isinstance(join.batch.output, Events):
+        return "parts are missing for certain only after some time, and something says what stays, or they are rows"
+    if join.bindings.window_space is not None:
+        return "parts are missing for certain only after some time, in windows"
     return ""
 
 
@@ -221,6 +237,7 @@ def _read(join: Join, spans: Spans | None) -> Shape | str:
         is_oldest_first=join.batch.rank.is_oldest_first,
         condition="",
         may_miss=may_miss,
+        is_final=any(may_miss) and not join.batch.is_pure,
         alone=("",) * len(slots),
     )
     near, constants = _nearness(bounds)

@@ -43,6 +43,9 @@ class Writer(MemoryWriter):
                     self._arrive(kind)
             for number, slot in enumerate(leaving, len(plan.kinds)):
                 with text.under("else:" if slot == leaving[-1] else f"elif kind == {number}:"):
+                    if plan.is_final and plan.may_miss[1 - slot]:
+                        pair = "MISSING, r" if slot else "r, MISSING"
+                        text.add(f"if missing.misses({slot}, r):\n    tuples += 1\n    out += ({pair}, t)")
                     self.remove(slot, "r", then=f"missing.finalise({slot}, r)" if plan.is_partial else "")
         text.add("return tuples, out")
         indexes = [f"m{slot}_{number}" for slot in plan.slots for number in range(len(self.indexes[slot]))]
@@ -63,7 +66,7 @@ class Writer(MemoryWriter):
             self.lists(slot, come[slot])
             self.decide(slot, come[slot])
         gone = {slot: f"d{slot}" for slot in stored if self.displaces(slot)}
-        if plan.is_partial:
+        if plan.is_partial and not plan.is_final:
             self._arrive_partially(come, gone)
             return
         if plan.takes_back and gone:
@@ -137,9 +140,12 @@ class Writer(MemoryWriter):
         """Write what is done with a candidate; if it ``stops``, a loop ends once what is bound outside is used up."""
         plan, text = self.plan, self.text
         rows = [bound[slot] for slot in plan.slots]
-        if is_given:
+        if is_given and not plan.is_final:
             text.add("tuples += 1")
-        with text.under(plan.condition and f"if {plan.condition.format(*rows)}:"):
+        conditions = [*[plan.alone[slot] for slot in plan.slots if plan.is_final], plan.condition]
+        near = " and ".join([one.format(*rows) for one in conditions if one])
+        with text.under(near and f"if {near}:"):
+            text.add("tuples += 1" if is_given and plan.is_final else "")
             text.add(f"out += ({', '.join(rows)}, {'t' if is_given else '~t'})")
             for slot, row in limited:
                 is_last = "" if plan.uses[slot] == 1 else f"if not u{slot}[{row}]: "

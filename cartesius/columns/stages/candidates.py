@@ -60,6 +60,8 @@ class Parts:
             payload = self.rows.payload
             there = self.indices if self.missing is None else self.indices[~self.missing]
             if not isinstance(payload, Struct):
+                if not len(there):
+                    return Leaf(pa.nulls(len(self)))  # nothing has come yet: whatever fields it will have
                 reason = f"some part has no field {name!r}"
                 raise NotColumnar(reason)
             item = payload.item(name) if payload.kind == RECORD or is_update(payload, there) else None

@@ -117,7 +117,9 @@ class Stage:
     """One correlation, compiled; kernels subclass it."""
 
     keeps_time = False  # whether it does what deadlines and late events ask for
+    gives_turns = False  # whether deadlines give something
     takes_turns = False  # whether it knows that what a deadline gives comes in a step of its own
+    costs: float = 1  # what a row in memory costs a batch, beside what it costs most kernels
     links: Sequence[tuple[int, int]] = ()  # which slots name rows of which; who names is the root, or named before
 
     def __init__(self, join: Join) -> None:
@@ -136,6 +138,13 @@ class Stage:
 
         Where it gives them, a batch changes nothing of the rows of other values, and no deadline does. Where slots are
         linked, they are the keys by which rows are named.
+        """
+        return None
+
+    def dues(self, slot: int, rows: Rows) -> NDArray[np.int64] | None:
+        """Return the clock after which each row that `as_rows` gives is decided about, or leaves; None: it never is.
+
+        Where it gives them, a batch is given the rows of the keys of what is due, so that nothing waits for the whole.
         """
         return None
 

@@ -22,9 +22,9 @@ from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.stages.rows import joined, no_rows, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.stored_rows import entries_of, load_rows, rows_of, store_rows
+from cartesius.columns.streams.expiring import first_asked
 from cartesius.columns.streams.shapes import not_plain
 from cartesius.columns.streams.zipping import flow_of
-from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.ordering import bisected, by_code
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
 from cartesius.data.events import EARLIEST
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cartesius.columns.bodies.computed import Component
     from cartesius.columns.stages.rows import Flow, Rows
     from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
 
@@ -66,6 +67,7 @@ class NotAfter(Stage):
     """`without(…, after=…)`."""
 
     keeps_time = True
+    gives_turns = True
 
     def __init__(self, join: Join, never: Installed, keys: Keys, components: list[Component]) -> None:
         super().__init__(join)
@@ -106,7 +108,7 @@ class NotAfter(Stage):
     def _state(self, held: Rows | None, absent: Rows | None, forgotten: float) -> State:
         retained = [None if one is None or not len(one) else one.as_retained() for one in (held, absent)]
         rows = tuple([retained[1] if slot is self.absent else None for slot in self.join.slots])
-        return State(rows, Waiting(retained[0], forgotten))
+        return State(rows, Waiting(retained[0], forgotten), _count(retained[0]))
 
     def _decide(self, held: Rows, decided: Ints, absent: Rows | None, clock: Ints) -> Flow:
         """Return the rows that come, of those whose time is over, in the order of their deadlines."""
@@ -128,28 +130,10 @@ class NotAfter(Stage):
         return self._given(held, decided, position, due)
 
     def _asked(self, held: Rows, absent: Rows | None) -> Ints:
-        """Return for each row that waits who has asked for its deadline first, as a number of arrival.
-
-        It is asked for by the copy of the restriction, of which there is one for each key that is left of it, also for
-        one that is null.
-        """
+        """Return for each row that waits who has asked for its deadline first, as a number of arrival."""
         there = [(self.anchor.index, held), (self.absent.index, absent)]
         sides = [(slot, rows) for slot, rows in there if rows is not None]
-        spaces = self.never.prefixes[self.anchor.index]
-        codes = [np.zeros(len(rows), np.int64) for _, rows in sides]
-        if spaces:
-            copies = [[self.keys.in_space(space, slot, rows) for space in spaces] for slot, rows in sides]
-            codes, _ = encoded(copies, skips_null=False)
-        number, end = (np.concatenate([getattr(rows, name) for _, rows in sides]) for name in ("number", "end"))
-        code = np.concatenate(codes)
-        order = np.lexsort((number, code, end))
-        is_first = np.ones(len(order), np.bool_)
-        is_first[1:] = (np.diff(end[order]) != 0) | (np.diff(code[order]) != 0)
-        first = number[order][is_first][np.cumsum(is_first) - 1]
-        asked = np.empty(len(order), np.int64)
-        asked[order] = first
-        found: Ints = asked[: len(held)]
-        return found
+        return first_asked(self.never, self.keys, sides, [rows.end for _, rows in sides])[0]
 
     def _given(self, rows: Rows, chosen: Ints, position: Ints, turn: Ints | None = None) -> Flow:
         parts: list[Parts] = []
@@ -159,6 +143,28 @@ class NotAfter(Stage):
             else:
                 parts.append(Parts(no_rows(), np.full(len(chosen), MISSING), may_miss=True))
         return attrs.evolve(flow_of(self.body, parts, position), turn=turn)
+
+    # -- state by key --------------------------------------------------------------------------------------------------
+
+    def split(self, slot: int, rows: Rows) -> Vector | None:
+        """Return the keys of rows: those that wait are as rows of a third slot."""
+        if len(self.components) != 1:
+            return None
+        return self.components[0].columns[self.anchor.index if slot == len(self.join.slots) else slot](rows)
+
+    def dues(self, slot: int, rows: Rows) -> Ints | None:
+        """Return when rows are decided, or forgotten."""
+        due: Ints = rows.end + self.duration
+        return due
+
+    def as_rows(self, state: State) -> State:
+        """Return the state with what waits as rows of a third slot."""
+        return State((*state.retained, state.more.rows), attrs.evolve(state.more, rows=None))
+
+    def of_rows(self, state: State) -> State:
+        """Return the state of rows."""
+        *retained, rows = [one if _count(one) else None for one in state.retained]
+        return State(tuple(retained), attrs.evolve(state.more, rows=rows), _count(rows))
 
     # -- the clock -----------------------------------------------------------------------------------------------------
 

@@ -9,28 +9,34 @@ Source: SEMANTICS 3.8 and 3.10.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
-from cartesius.columns.stages.rows import joined
+from cartesius.columns.stages.rows import LAST, joined
 from cartesius.columns.stages.stored_rows import entries_of
-from cartesius.columns.vectors.vectors import Leaf
+from cartesius.columns.vectors.key_codes import encoded
+from cartesius.columns.vectors.ordering import begins
+from cartesius.columns.vectors.vectors import MISSING, Leaf
 from cartesius.data.events import Window
 from cartesius.plan.facts import bounds_on_times
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from cartesius.columns.bodies.computed import Keys
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.stages.stages import Moment, State
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.plan.facts import Bound
+
+    Ints = NDArray[np.int64]
 
 
 @attrs.frozen(eq=False)
@@ -83,6 +89,29 @@ class Expiring:
             due.append(ends_of(rows) + self.spans.lateness - 1)
         found: NDArray[np.int64] | None = np.minimum.reduce(due) if due else None
         return found
+
+    def turns(self, keys: Keys, rows: Sequence[Rows | None], found: Ints) -> tuple[Ints, Ints]:
+        """Return the turns of candidates in two slots, of which those with one part come as that leaves; and the order.
+
+        Those of one deadline come in the order in which memories are visited, of one time as the deadlines were first
+        asked for: by the copy of the restriction, of which there is one for each key that is left of it.
+
+        Raises:
+            NotColumnar: It is not known who has asked first.
+        """
+        (one,) = self.settled
+        sides = [(slot, mine) for slot, mine in enumerate(rows) if mine is not None]
+        due = [times for slot, some in sides if (times := due_of(one, slot, some)) is not None]
+        asked = first_asked(one, keys, sides, due)
+        position = found[:, -1]
+        turn, rank = np.full(len(found), LAST), np.arange(len(found))
+        first, of = np.zeros(len(found), np.int64), np.zeros(len(found), np.int64)
+        sign = 1 if self.join.batch.rank.is_oldest_first else -1
+        for (slot, _), times, numbers in zip(sides, due, asked, strict=True):
+            alone = np.flatnonzero(found[:, 1 - slot] == MISSING)
+            row = found[alone, slot]
+            turn[alone], first[alone], of[alone], rank[alone] = times[row], numbers[row], slot, sign * row
+        return turn, np.lexsort((rank, of, first, turn, position))
 
     def kept(self, rows: Rows | None, kept: NDArray[np.int64], moment: Moment) -> NDArray[np.int64]:
         """Return which rows of those that are kept are in no window that is freed by the end of a batch."""
@@ -143,29 +172,32 @@ class Expiring:
         return Ghosts(tuple(found), tuple(asked))
 
     def store(self, state: State, ghosts: Ghosts) -> None:
-        """Ask for the deadlines of what is in memory, and of ghosts."""
+        """Ask for the deadlines of what is in memory, and of ghosts, in the order of arrival."""
         deadlines = self.join.world.deadlines
         for one in self.all:
             one.due.clear()
             one.copies.clear()
         deadlines.drop(self.all)
         for one, mine in zip(self.settled, ghosts.rows, strict=True):
+            asking: list[tuple[int, Any, int]] = []
             for slot in one.named:
                 retained = state.retained[slot.index]
                 if retained is not None:
-                    self._ask(one, slot.index, retained, list(slot.memory.all()))
+                    asking += self._asking(one, slot.index, retained, list(slot.memory.all()))
                 if slot.index in mine:
                     some = mine[slot.index]
-                    self._ask(one, slot.index, some, entries_of(self.join, slot, some))
+                    asking += self._asking(one, slot.index, some, entries_of(self.join, slot, some))
+            for _, key, time in sorted(asking, key=itemgetter(0)):
+                _notify(one, key, time)
         for number, key, time in ghosts.asked:
             _notify(self.settled[number], key, time)
         deadlines.clean()
 
-    def _ask(self, one: Installed, slot: int, rows: Rows, entries: Sequence[Any]) -> None:
+    def _asking(self, one: Installed, slot: int, rows: Rows, entries: Sequence[Any]) -> Iterator[tuple[int, Any, int]]:
         due = due_of(one, slot, rows)
         assert due is not None  # Invariant: the slot is one that the restriction names
-        for time, entry in zip(due.tolist(), entries, strict=True):
-            _notify(one, one.key_of(self.join.slots[slot], entry), time)
+        for number, time, entry in zip(rows.number.tolist(), due.tolist(), entries, strict=True):
+            yield number, one.key_of(self.join.slots[slot], entry), time
 
 
 def bound_of(installed: Installed, slot: int) -> Bound | None:
@@ -188,6 +220,25 @@ def asked_by_none(installed: Installed) -> list[tuple[Any, int]]:
         for entry in slot.memory.all()
     }
     return [(key, time) for key, due in installed.due.items() for time in due if (key, time) not in mine]
+
+
+def first_asked(one: Installed, keys: Keys, sides: Sequence[tuple[int, Rows]], due: Sequence[Ints]) -> list[Ints]:
+    """Return for each row of some slots who has asked for its deadline first, as a number of arrival.
+
+    It is asked for by the copy of the restriction, of which there is one for each key that is left of it, also for one
+    that is null.
+    """
+    spaces = one.prefixes[sides[0][0]]
+    codes = [np.zeros(len(rows), np.int64) for _, rows in sides]
+    if spaces:
+        copies = [[keys.in_space(space, slot, rows) for space in spaces] for slot, rows in sides]
+        codes, _ = encoded(copies, skips_null=False)
+    number, time, code = np.concatenate([rows.number for _, rows in sides]), np.concatenate(due), np.concatenate(codes)
+    order = np.lexsort((number, code, time))
+    is_first = begins(time[order], code[order])
+    asked = np.empty(len(order), np.int64)
+    asked[order] = number[order][is_first][np.cumsum(is_first) - 1]
+    return np.split(asked, np.cumsum([len(rows) for _, rows in sides])[:-1])
 
 
 def ends_of(rows: Rows) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -14,7 +15,7 @@ from cartesius.columns.batches import keyed_state, shelves, single_rows
 from cartesius.columns.batches.keyed_state import KeyedState
 from cartesius.columns.results import events_of
 from cartesius.columns.stages.rows import Rows, joined
-from restrictions import earliest, key_by, most_recently, within
+from restrictions import affinely, at_most, earliest, key_by, most_recently, optionally, retracting, within, without
 from restrictions.basics.separation import momentarily
 from restrictions.streams import interval_join
 from restrictions.tables import inner_join, left_join, outer_join, to_table
@@ -43,7 +44,32 @@ STREAMS: dict[str, Callable[[], Reactive]] = {
     "the two latest": lambda: pair(SAME | most_recently("x", "y", n=2), lambda x, y: x.v <= y.v),
     "the earliest": lambda: pair(SAME | earliest("x") | most_recently("y")),
     "latest, two keys": lambda: pair(SAME | key_by(x="v", y="v") | most_recently("x", "y")),
+    "used once": lambda: pair(SAME | affinely("x", "y")),
+    "the latest, used once": lambda: pair(SAME | most_recently("x", "y") | affinely("x", "y"), lambda x, y: x.v <= y.v),
+    "the latest, used twice": lambda: pair(SAME | most_recently("x", n=3) | at_most(2, "x")),
+    "the latest, or none": lambda: correlate(
+        x=A,
+        y=B,
+        where=lambda x, y: x.v <= y.v,
+        yields=lambda x, y: (x and x.v, y and y.v),
+        restrict=retracting() | optionally("x", "y") | SAME | most_recently("x", "y"),
+    ),
 }
+TIMED: dict[str, Callable[[], Reactive]] = {
+    "near, used once": lambda: pair(SAME | within(4, "x", "y") | affinely("x", "y")),
+    "near, or none": lambda: interval_join(A, B, -1, 4, key="id", how="left"),
+    "near, or none, both": lambda: interval_join(A, B, 0, 3, key="id", how="full"),
+    "near, or none, under a condition": lambda: pair(
+        optionally("y") | SAME | within(4, "x", "y"), lambda x, y: x.v <= y.v
+    ),
+    "none after it": lambda: correlate(
+        x=A, yields=lambda x: x.v, restrict=key_by(x="id", b="id") | without(B, after="x", within=3)
+    ),
+    "none after it, of any key": lambda: correlate(
+        x=A, yields=lambda x: x.v, restrict=without(B, after="x", within=3) | key_by(x="id", b="id")
+    ),
+}
+"""Of these the clock decides."""
 THREE: dict[str, Callable[[], Reactive]] = {
     "near": lambda: correlate(
         x=A,
@@ -80,6 +106,39 @@ def _looks_at_keys() -> Iterator[None]:
 def test_streams_give_what_they_give_one_by_one(program, trace, cut, lateness):
     late = {} if "latest" in program or "earliest" in program else {"lateness": lateness}
     stream_traces.check(STREAMS[program], (A, B), trace, cut, **late)
+
+
+@given(st.sampled_from(sorted(TIMED)), stream_traces.traces(2, most=60), stream_traces.cuts(), st.sampled_from([0, 3]))
+def test_what_is_due_is_looked_at_with_what_comes(program, trace, cut, lateness):
+    stream_traces.check(TIMED[program], (A, B), trace, cut, lateness=lateness)
+
+
+BY_TIME = TIMED | {name: make for name, make in STREAMS.items() if name.startswith(("near", "interval"))}
+
+
+@pytest.mark.parametrize("program", sorted(BY_TIME))
+@given(st.integers(0, 2**32), st.sampled_from([0, 3]))
+def test_the_clock_moves_between_batches(program, seed, lateness):
+    draw = random.Random(seed)
+    engine: Any = Engine(BY_TIME[program](), lateness=lateness)
+    reference = Engine(BY_TIME[program](), tier="reference", lateness=lateness)
+    now = 0
+    for _ in range(draw.randint(4, 12)):
+        here = []
+        for _ in range(draw.randint(1, 3)):
+            now += draw.randint(0, 2)
+            key = None if draw.random() < 0.02 else draw.randint(0, 2)
+            here.append((draw.randint(0, 1), key, draw.randint(0, 4), max(now - draw.choice([0, 0, 2]), 0)))
+        expected = stream_traces.exactly(stream_traces.push(reference, (A, B), here))
+        found = events_of(engine.push_many(stream_traces.batch_of((A, B), here)))
+        assert stream_traces.exactly(found) == expected
+        if draw.random() < 0.3:
+            now += draw.randint(0, 9)
+            assert stream_traces.exactly(engine.advance(now)) == stream_traces.exactly(reference.advance(now))
+        assert engine.clock == reference.clock
+        assert draw.random() < 0.8 or engine.next_deadline == reference.next_deadline  # to ask moves the state
+    assert stream_traces.exactly(engine.close()) == stream_traces.exactly(reference.close())
+    assert stream_traces.counts(engine.stats) == stream_traces.counts(reference.stats)
 
 
 @given(st.sampled_from(sorted(THREE)), stream_traces.traces(3, most=60), stream_traces.cuts())
@@ -153,15 +212,42 @@ def test_a_small_batch_touches_its_keys_alone(name):
         moved.append(sum(map(len, parts)) if len(parts) > 1 else 0)
         return joined(parts)
 
-    as_it_is = mock.patch.multiple(keyed_state, LEAST=1 << 14, SMALL=8)
+    as_it_is = mock.patch.multiple(keyed_state, LEAST=1 << 11, SMALL=8)
+    given = 2 * few if "none" in name else few  # the row without a partner is taken back
     with as_it_is, mock.patch.object(shelves, "joined", joining), mock.patch.object(kernel, "run", running):
         for first in range(0, batches * few, few):
-            assert len(engine.push_many(batch(right, range(first, first + few)))["value"]) == few
-    assert by_key(engine).n_retained == held + batches * few
+            assert len(engine.push_many(batch(right, range(first, first + few)))["value"]) == given
+    assert by_key(engine).n_retained == held + batches * few * (-1 if "used once" in name else 1)
     first, _, *others = touched  # all is looked at, then the keys are found, then touched
     assert first == held
     assert max(others) == few
     assert sum(moved) < 20 * batches * few  # a row is moved when a part becomes some times as long
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_a_small_batch_touches_its_keys_and_what_is_due(name):
+    engine: Any = Engine(TIMED[name](), lateness=0)
+    held, few = 3_000, 10
+    engine.push_many(batch(A, range(held), at=10))
+    kernel = type(engine._compiled.stages[0])
+    run = kernel.run
+    touched: list[int] = []
+
+    def running(stage: Stage, state: State, arriving: dict[int, Rows], moment: Moment) -> Outcome:
+        touched.append(state.n_retained)
+        return run(stage, state, arriving, moment)
+
+    with mock.patch.multiple(keyed_state, LEAST=1 << 9, SMALL=8), mock.patch.object(kernel, "run", running):
+        for time in (10, 11, 12):  # nothing is due
+            engine.push_many(batch(B, range(time * few, (time + 1) * few), at=time))
+        assert max(touched[1:]) <= 3 * few
+        given = engine.push_many(batch(B, range(few), at=30))  # all is
+        engine.push_many(batch(B, range(few), at=31))
+    assert touched[-2] > held // 2
+    assert touched[-1] <= 3 * few
+    assert engine.stats.retained <= 4 * few
+    is_told = "none" in name
+    assert (given.num_rows > held // 2) == is_told
 
 
 @pytest.mark.parametrize("held", [100, 30_000])

@@ -3,7 +3,9 @@
 import pytest
 
 from cartesius import Engine, Reactive, correlate
-from restrictions import aligning, as_table, key_by, most_recently, optionally, retracting, tumbling, within
+from cartesius.columns.results import events_of
+from restrictions import aligning, as_table, key_by, most_recently, optionally, retracting, tumbling, within, without
+from restrictions.streams import interval_join, map_
 
 LEFT, RIGHT = Reactive("left"), Reactive("right")
 ROWS, OTHERS = Reactive("rows", table=True), Reactive("others", table=True)
@@ -14,8 +16,13 @@ TOGETHER = "there is no kernel for its restrictions together"
     ("output", "reason"),
     [
         (
-            correlate(x=LEFT, y=RIGHT, yields=lambda x: x, restrict=within(5, "x", "y") | optionally("y")),
-            "parts are missing for certain only after some time, or a body is asked",
+            correlate(
+                x=LEFT,
+                y=RIGHT,
+                yields=lambda x: x,
+                restrict=within(5, "x", "y") | optionally("y") | most_recently("x"),
+            ),
+            "parts are missing for certain only after some time, and something says what stays, or they are rows",
         ),
         (
             correlate(x=LEFT, y=RIGHT, yields=lambda x: x, restrict=aligning("x", "y") | tumbling(5)),
@@ -59,3 +66,25 @@ def test_if_the_last_batch_went_row_by_row_it_says_why():
     subscription.cancel()
     engine.push_many({LEFT: {"value": []}})
     assert line_of(engine) == compiled
+
+
+@pytest.mark.parametrize(
+    "waiting",
+    [
+        interval_join(LEFT, RIGHT, 0, 3, key="k", how="left"),
+        correlate(x=LEFT, yields=lambda x: (x, None), restrict=without(RIGHT, after="x", within=3)),
+    ],
+    ids=str,
+)
+def test_what_deadlines_give_goes_on_from_objects_and_all_else_is_compiled(waiting):
+    then, beside = map_(waiting, lambda pair: (pair[1], pair[0])), map_(LEFT, lambda x: x.k)
+    engine, reference = Engine(then, beside, lateness=0), Engine(then, beside, lateness=0, tier="reference")
+    lines = [line for line in engine.explain().splitlines() if line.startswith("  push_many")]
+    assert sorted(line.split()[1] for line in lines) == ["compiled:", "row", "row"]
+    assert sum(line.endswith("what is due comes in steps of its own") for line in lines) == 1
+    at = [1, 2, 3, 9]
+    found = events_of(engine.push_many({LEFT: {"k": at, "at": at}}))
+    expected = [event for time in at for event in reference.push(LEFT, {"k": time}, at=time)]
+    assert engine._why_row_by_row == ""
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    assert len(found) == 7

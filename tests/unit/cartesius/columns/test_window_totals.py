@@ -151,7 +151,9 @@ def check(outputs, lateness, calls, step=4):
     assert late(engine) == late(reference)
 
 
-@pytest.mark.parametrize("group", [sum_.of("n"), mean.of("n"), max_.of("n"), count], ids=repr)
+@pytest.mark.parametrize(
+    "group", [sum_.of("n"), mean.of("n"), sum_.of("f"), mean.of("f"), max_.of("n"), count], ids=repr
+)
 def test_a_small_batch_touches_the_totals_of_its_keys_alone(group):
     totals = aggregate(READ, group, by="key", restrict=sliding(100, 50))
     engine = Engine(totals, lateness=0)
