@@ -73,8 +73,9 @@ class ToExtremes(ToTotals):
         """Return the elements that the objects hold."""
         output = join.batch.output
         assert isinstance(output, Totals)  # Invariant: that is how this one was chosen
-        known = {key: key for key in output.totals}  # of equal keys, 0.0 and -0.0, that of the total counts
-        found = [(known[key], one, at[1][0][1]) for key, of in output.elements.items() for at, one in of.items()]
+        found = [  # in the order of the totals: a group whose elements have all gone meanwhile keeps its place
+            (key, one, at[1][0][1]) for key in output.totals for at, one in output.elements.get(key, {}).items()
+        ]
         if not found:
             return None
         groups, values, rows = (list(column) for column in zip(*found, strict=True))

@@ -20,6 +20,7 @@ from restrictions.tables import (
     inner_join,
     left_join,
     map_table,
+    min_,
     outer_join,
     reduce,
     sum_,
@@ -209,3 +210,15 @@ def test_of_equal_keys_a_group_keeps_the_one_that_it_was_made_with():
         engine.push_many({LEFT: {"key": [0, 1, 2], "k": pa.array(ks, "f8"), "deleted": deleted, "at": [1, 1, 1]}})
         assert compiled_of(engine).states is not None
         assert repr(engine.query(totals)) == repr(reference.query(totals)), ks
+
+
+def test_a_group_keeps_its_place_when_its_only_row_changes():
+    """By pushes and by a batch after them, which has nothing in it."""
+    least = reduce(LEFT, min_.of("v"), by=lambda x: x.k)
+    engine = Engine(least)
+    for key, k, v in ((0, "a", 1), (1, "b", 2), (0, "a", 3)):
+        engine.push(LEFT, Update(key, {"k": k, "v": v}), 1)
+    assert list(engine.query(least).items()) == [("a", 3), ("b", 2)]
+    engine.push_many({LEFT: {"key": pa.array([], "i8"), "k": pa.array([], "string"), "v": pa.array([], "i8")}})
+    assert compiled_of(engine).states is not None
+    assert list(engine.query(least).items()) == [("a", 3), ("b", 2)]
