@@ -2,7 +2,8 @@
 
 What lies around the clauses is text: the door, the keys, the entry, what it is combined with, the body and the events.
 The clauses run under the handlers of the correlation, as ever, and change the state as they go; so if something fails
-the journal undoes the call, and it is done again as written, which fails as well, and says where.
+the journal undoes the call, and it is done again as written, which fails as well, and says where. What bands let leave
+before the event tells no clause, and goes without them.
 
 A batch that is more than one event which came and some which left (a gate has let several go, somebody chooses, an
 event has limited uses) ends as every other does.
@@ -27,10 +28,12 @@ from cartesius.data.generated import commented
 from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import DirectPlaces
 from cartesius.direct.direct_shapes import Shape, sets_aside, standing
-from cartesius.direct.direct_texts import FAILING, DirectText
+from cartesius.direct.direct_texts import FAILING, FINISH, DirectText
+from cartesius.direct.leaving import Leaving
 from cartesius.effects.resumptions import running
-from cartesius.language.families import push, select
+from cartesius.language.families import completes, push, select
 from cartesius.plan import facts
+from cartesius.plan.nodes import Until
 from cartesius.programs.doors import checked_value
 from cartesius.programs.give_ups import LeftToClauses
 from cartesius.results.outputs import Events
@@ -41,13 +44,16 @@ from cartesius.storage.conservation import Fate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
     from cartesius.direct.direct_texts import Make
+    from cartesius.direct.leaving import Found
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
     from cartesius.storage.kept_rows import KeptRows
+    from cartesius.storage.memories import Memory
 
 
 @attrs.frozen(eq=False)
@@ -67,8 +73,8 @@ def clauses_of(program: Program, join: Join, index: int, *, why: str) -> Make | 
     slot = join.slots[index]
     if not join.is_in_place:
         return f"{join.suspending[0]!r} may suspend a strand"
-    if join.may_complete_early or slot.notes_door:
-        return "it may complete by itself, or an event comes to several slots"
+    if slot.notes_door:
+        return "an event comes to several slots"
     reason = standing(program, join, has_absent=True)
     if reason:
         return reason
@@ -84,7 +90,9 @@ def _combined(join: Join, slot: Slot) -> Shape | None:
     product, batch = join.batch.product, join.batch
     if not isinstance(batch.output, Events) or batch.partial is not None or type(product) is not Product:
         return None
-    if batch.body.is_relative or batch.is_pure or any(one.is_table or one.has_windows for one in join.slots):
+    if join.may_complete_early or batch.body.is_relative or batch.is_pure:
+        return None
+    if any(one.is_table or one.has_windows for one in join.slots):
         return None
     if any(facts.consumes(one) or any(family is select for _, family, _, _ in one.marks) for one in join.installed):
         return None
@@ -94,6 +102,26 @@ def _combined(join: Join, slot: Slot) -> Shape | None:
     if walk or any(step.earlier or step.later for step in steps):
         return None
     return Shape(join, slot, tuple(steps), {}, {}, frozenset(), (), None, (), (), None)
+
+
+def _expiring(join: Join) -> Leaving | None:
+    """Return what lets entries leave that the clock has passed, without clauses; None if somebody is told of it."""
+    batch = join.batch
+    bands = [one for one in join.installed if isinstance(one.node, Until) and one.is_settled]
+    told = (batch.partial, batch.absences, batch.versions, batch.windows, batch.freed)
+    if not bands or batch.tells_steps or any(one is not None for one in told):
+        return None
+    if any(one.is_table for one in join.slots):
+        return None
+    found: dict[Installed, list[Found]] = {
+        one: [(slot.memory.parts()[1][one.dues[slot]], slot, partial(_take, slot.memory)) for slot in one.named]
+        for one in bands
+    }
+    return Leaving(join.world, found)
+
+
+def _take(memory: Memory, entry: Entry) -> None:
+    memory.take(entry, memory.places_of(entry))
 
 
 class DirectClauseCode(DirectText):
@@ -112,6 +140,7 @@ class DirectClauseCode(DirectText):
         frame, _, pushed = inside.find(slot.operations[push])
         self._is_seen = frame is not outside  # by a restriction of memory
         self._is_simple = [True]  # until an event with limited uses is found
+        self._expiring = _expiring(join) if self._lateness is not None else None
         self._come_to, self._frames, self._pushed = come_to, (outermost, outside, inside), (pushed, frame.outer)
 
     def ready(self) -> Self:
@@ -135,7 +164,9 @@ class DirectClauseCode(DirectText):
         (outermost, outside, inside), (pushed, pushed_under) = self._frames, self._pushed
         bound: dict[str, Any] = {"running": running, "outermost": outermost, "outside": outside, "inside": inside}
         bound |= {"join": join, "batch": join.batch, "admits": join.batch.body.admits, "leaving": join.batch.leaving}
-        bound |= {"come_to": self._come_to, "slot": slot}
+        bound |= {"come_to": self._come_to, "slot": slot, "expiring": self._expiring}
+        bound |= {"completes": join.bindings.operations[completes], "arrived": frozenset((slot.index,))}
+        bound |= {"LeftToClauses": LeftToClauses}
         bound |= {"is_simple": self._is_simple, "unlimited": self._unlimited}
         bound |= {"pushed": pushed, "pushed_under": pushed_under, "push_of_slot": slot.operations[push]}
         bound |= {"checked_value": checked_value, "entry_of": entry_of, "kept": shape.kept, "reactive": slot.reactive}
@@ -169,11 +200,9 @@ class DirectClauseCode(DirectText):
                 self._find_out()
                 self._change()
             self._fail()
-            add("""
-                steps.is_running = False
-                world.finish()
-                return out
-            """)
+            add("steps.is_running = False")
+            add("" if self._expiring is None else FINISH)
+            add("world.finish()\nreturn out")
 
     def _prepare(self) -> None:
         if self._shape.is_plain:
@@ -181,7 +210,7 @@ class DirectClauseCode(DirectText):
         self._lines.add("""
             here = running().__dict__
             stack, copy, performing = here.get("stack"), here.get("copy"), here.get("performing")
-            above, begun = outermost.outer, None
+            above, begun, met = outermost.outer, None, None
             ordinal = world.events + 1
             out = []
             steps.is_running = True
@@ -194,6 +223,9 @@ class DirectClauseCode(DirectText):
                 outermost.outer = above
                 if begun is not None and not journal.is_open:
                     steps.undo(begun)
+                if met is not None and not journal.is_open:
+                    journal.is_open = True
+                    met.undo()
                 steps.is_running = False
                 if isinstance(error, Exception) and not journal.is_open:
                     {FAILING}
@@ -210,6 +242,12 @@ class DirectClauseCode(DirectText):
 
     def _change(self) -> None:
         """Write what changes the state, which may fail."""
+        if self._expiring is not None:
+            self._lines.add("""
+                if heap and heap[0][0] < passed and not deadlines.floored:
+                    met = expiring.meet(passed, out)
+                    journal.is_open = False  # it can be taken back
+            """)
         self._lines.add("""
             begun = world.begin()
             world.events, world.latest = ordinal, latest
@@ -238,7 +276,7 @@ class DirectClauseCode(DirectText):
         for one in self._join.installed:
             self._lines.add(f"released{one.number}.clear()" if one.marks else "")
         if self._shape.combined is None:
-            self._lines.add("batch.commit()\nout += join.settle()")
+            self._commit()
         else:
             self._end(self._shape.combined)
         self._lines.add("""
@@ -282,7 +320,14 @@ class DirectClauseCode(DirectText):
         with self._lines.under(f"if is_simple and len(fresh{own}) == 1 and not ({' or '.join(empty)}):"):
             self._combine(shape)
         with self._lines.under(f"elif fresh{own} or gone{own} or leaving or {' or '.join(empty)}:"):
-            self._lines.add("batch.commit()\nout += join.settle()")
+            self._commit()
+
+    def _commit(self) -> None:
+        """Write that the batch ends as every other does; what completes a correlation is left to the clauses."""
+        self._lines.add("batch.commit()")
+        if self._join.may_complete_early:
+            self._lines.add('if completes(arrived):\n    raise LeftToClauses("it completes")')
+        self._lines.add("out += join.settle()")
 
     def _combine(self, shape: Shape) -> None:
         own = self._own

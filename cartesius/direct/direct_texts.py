@@ -87,7 +87,7 @@ _MEET: Final = """
         if met is None:
             return steps.given_up.leave("something is due before")
 """
-_FINISH: Final = """
+FINISH: Final = """
     if met is not None:
         met.finish()
 """
@@ -180,7 +180,7 @@ class DirectText(ABC):
             """)
             add(self._come)
             self._change()
-            add(_FINISH if self._meets else "")
+            add(FINISH if self._meets else "")
             add("return out")
 
     def _door(self) -> None:
@@ -219,7 +219,7 @@ class DirectText(ABC):
     def _leave_if(self, condition: str, *also: str) -> None:
         """Write that an event has come, and nothing more happens."""
         with self._lines.under(f"if {condition}:"):
-            for text in (self._come, _FINISH if self._meets else "", *also, "return out"):
+            for text in (self._come, FINISH if self._meets else "", *also, "return out"):
                 self._lines.add(text)
 
     def _filter(self, filters: Filters, many: str = "1") -> None:

@@ -52,6 +52,7 @@ from restrictions import (
     most_recently,
     only,
     retracting,
+    take,
     within,
 )
 from tests.oracle.test_in_place import BODIES, Both, a_value
@@ -280,6 +281,8 @@ OWN: dict[str, Any] = {
     "announcing": announcing(),
     "keeping some": keeping_some(),
     "fragile": fragile("x", "y"),
+    "some results": take(6),
+    "some events": take(4, "x"),
 }
 OURS: list[Any] = [
     most_recently("x", "y"), most_recently("z", n=2), earliest("y"), affinely("x"), within(5, "x", "y"),
