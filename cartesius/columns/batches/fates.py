@@ -64,7 +64,7 @@ _KEEP: Final = frozenset(
         Visit, Separate, Aggregate, Fold, Upsert,
     }
 )  # fmt: skip
-"""What lets nothing leave."""
+"""What lets nothing leave, outside of windows."""
 
 
 class Counting:
@@ -143,7 +143,11 @@ def _way_out(stage: Stage, slot: Slot) -> tuple[Fate | None, int]:
     gates = []
     for one in join.installed:
         node = type(one.node)
-        if node in _KEEP or (one.named and slot not in one.named):
+        if one.named and slot not in one.named:
+            continue
+        if node is Lockstep and slot.has_windows:  # what it holds of a window that is freed it drops
+            gates.append(join.gates[slot.index].index(one))
+        if node in _KEEP:
             continue
         if node in DROPPING and None in told:
             continue

@@ -226,6 +226,18 @@ def test_where_columns_do_not_tell_why_events_left_the_sum_is_right():
     assert fates(compiled, "a") == {"delivered": 4, "retained": 1, "untold": 3}
 
 
+def test_what_is_held_for_a_window_that_is_freed_has_not_expired():
+    """Its gate has dropped it; columns do not tell that from what has left memory."""
+    pairs = correlate(x=a, y=b, yields=lambda x, y: (x, y), restrict=tumbling(5) | aligning("x", "y"))
+    compiled, pushed = Engine(pairs, lateness=0), Engine(pairs, lateness=0, tier="reference")
+    compiled.push_many({a: {"value": [1, 2], "at": [0, 9]}})
+    run(pushed, (a, 1, 0), (a, 2, 9))
+    assert compiled._why_row_by_row == ""
+    (dropped,) = pushed.stats.fates[pairs.name, "x"].dropped.values()
+    assert dropped == 1
+    assert fates(compiled, "x") == {"delivered": 2, "waiting": 1, "untold": 1}
+
+
 T, U = Reactive("t", table=True, key="id"), Reactive("u", table=True, key="id")
 
 
