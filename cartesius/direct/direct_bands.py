@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import listed, table_name
 from cartesius.direct.direct_sequences import FEW, DirectOrder, DirectSequence
-from cartesius.direct.leaving import Ascent, Leaving, Unmatched
+from cartesius.direct.leaving import Ascent, Leaving, Unmatched, found_by
 from cartesius.plan import facts
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from cartesius.data.entries import Candidate, Entry
     from cartesius.data.generated import Constants
     from cartesius.direct.direct_shapes import Shape
-    from cartesius.direct.leaving import Found
     from cartesius.expressions.expression_texts import Texts
     from cartesius.language.families import Slot
     from cartesius.plan.facts import Bound
@@ -55,11 +54,7 @@ class DirectBands(DirectLoops):
 
     def leaving(self, takes: Mapping[int, Callable[[Entry], None]]) -> Leaving:
         """Return what meets the deadlines, if it is known for each slot what takes an entry out."""
-        found: dict[Installed, list[Found]] = {}
-        for one in self._shape.bands if takes else ():
-            tables = [slot.memory.parts()[1][one.dues[slot]] for slot in one.named]
-            pairs = zip(one.named, tables, strict=True)
-            found[one] = [(table, slot, takes[slot.index]) for slot, table in pairs]
+        found = {one: found_by(one, takes) for one in (self._shape.bands if takes else ())}
         join, rows = self._shape.join, self._shape.partial
         unmatched = None if rows is None else Unmatched(join, rows.admitting(partial(_are_near, self._bounds)))
         return Leaving(join.world, found, unmatched)

@@ -29,7 +29,7 @@ from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import DirectPlaces
 from cartesius.direct.direct_shapes import Shape, sets_aside, standing
 from cartesius.direct.direct_texts import FAILING, FINISH, DirectText
-from cartesius.direct.leaving import Leaving
+from cartesius.direct.leaving import Leaving, found_by
 from cartesius.effects.resumptions import running
 from cartesius.language.families import completes, push, select
 from cartesius.plan import facts
@@ -44,11 +44,9 @@ from cartesius.storage.conservation import Fate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
     from cartesius.direct.direct_texts import Make
-    from cartesius.direct.leaving import Found
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
@@ -113,11 +111,8 @@ def _expiring(join: Join) -> Leaving | None:
         return None
     if any(one.is_table for one in join.slots):
         return None
-    found: dict[Installed, list[Found]] = {
-        one: [(slot.memory.parts()[1][one.dues[slot]], slot, partial(_take, slot.memory)) for slot in one.named]
-        for one in bands
-    }
-    return Leaving(join.world, found)
+    takes = {slot.index: partial(_take, slot.memory) for slot in join.slots}
+    return Leaving(join.world, {one: found_by(one, takes) for one in bands})
 
 
 def _take(memory: Memory, entry: Entry) -> None:

@@ -21,7 +21,7 @@ from cartesius.plan.nodes import Never
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cartesius.batching.deadlines import Deadline
     from cartesius.batching.world import World
@@ -37,12 +37,24 @@ Found: TypeAlias = "tuple[dict[Any, Any], Slot, Callable[[Entry], None]]"
 _EXPIRED: Final = int(Fate.EXPIRED)
 
 
+def found_by(one: Installed, takes: Mapping[int, Callable[[Entry], None]]) -> list[Found]:
+    """Return where the entries are found that a restriction lets leave, given what takes one out of each slot."""
+    return [(slot.memory.parts()[1][one.dues[slot]], slot, takes[slot.index]) for slot in one.named]
+
+
 def _due(table: dict[Any, Any], time: int, key: tuple[Any, ...]) -> tuple[Entry, ...]:
     """Return the entries that a table has under a key and a time."""
     due = table.get((*key, time) if key else time)
     if due is None:
         return ()
     return tuple(due.values()) if type(due) is dict else (due,)
+
+
+def _given(join: Join, parts: Candidate, part: Entry, values: Sequence[Any]) -> Iterator[Event]:
+    """Iterate over what a row gives that has one part, and none of the others."""
+    identities = tuple([one and one.identity for one in parts])
+    for number, value in enumerate(values):
+        yield Event(value, part.start, part.end, 1, join.name, (join.number, identities, number))
 
 
 class Deciding(Protocol):
@@ -82,10 +94,7 @@ class Unmatched:
         self._n_given += len(alone)
         for parts in alone if len(alone) < 2 else sorted(alone, key=batch.rank):
             (part,) = [part for part in parts if part is not None]
-            identities = tuple([one and one.identity for one in parts])
-            for number, value in enumerate(batch.body.yields(parts)):
-                identity = (self._join.number, identities, number)
-                out.append(Event(value, part.start, part.end, 1, self._join.name, identity))
+            out += _given(self._join, parts, part, batch.body.yields(parts))
         for slot, entry in due:
             for partner, met in news(rows, slot.index, entry):
                 self._noted.append((partner, partner.more))
@@ -126,11 +135,7 @@ class Undecided:
         for parts, count in rows if len(rows) < 2 else sorted(rows, key=lambda row: batch.rank(row[0])):
             if absences.has(self._absent, parts, partial(forbids, parts)):
                 continue
-            part = parts[self._anchor]
-            identities = tuple([one and one.identity for one in parts])
-            for number, value in enumerate(batch.body.yields(parts)[:count]):
-                identity = (self._join.number, identities, number)
-                out.append(Event(value, part.start, part.end, 1, self._join.name, identity))
+            out += _given(self._join, parts, parts[self._anchor], batch.body.yields(parts)[:count])
 
     def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
         """Forget the rows that are decided, and take note of which events are forgotten."""

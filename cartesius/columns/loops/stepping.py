@@ -148,7 +148,7 @@ class Stepping(Stage):
 
     @cached_property
     def _apart(self) -> Bundle | None:
-        """The key under which alone rows meet and are counted, if nothing is held but rows; None if there is none."""
+        """The key under which alone rows meet and are counted; None if there is none, or more is held than rows."""
         shape, n = self.shape, len(self.join.slots)
         if shape.gates or shape.expiring.spans is not None or self.table is not None:
             return None

@@ -64,7 +64,7 @@ def test_keys_are_found_after_an_interruption_at_any_line(line: int) -> None:
     """A number that was to be given may be missing then, and no key has that of another."""
     numbers = WholeNumbers()
     first = numbers.of(np.arange(100)).tolist()
-    left = line
+    left, interrupted = line, 0
 
     def trace(frame: Any, event: str, argument: Any) -> Any:
         nonlocal left
@@ -79,9 +79,12 @@ def test_keys_are_found_after_an_interruption_at_any_line(line: int) -> None:
         left = line + 3 * step
         sys.settrace(trace)
         with contextlib.suppress(KeyboardInterrupt):
+            interrupted += 1
             numbers.of(np.arange(50, 200 + 10 * step))
+            interrupted -= 1
         sys.settrace(before)
         assert numbers.of(np.arange(100)).tolist() == first
     every = numbers.of(np.arange(2_000))
     assert len(set(every.tolist())) == 2_000
     assert every.max() < len(numbers)
+    assert interrupted > 10
