@@ -232,12 +232,11 @@ def _forbidden(
         reason = "keys and times take more than 64 bits together"
         raise NotColumnar(reason)
     places = others * span + (absent.end - first)
-    is_in_order = not (np.diff(absent.end) < 0).any()
-    order = by_code(others, count) if is_in_order else np.argsort(places, kind="stable")
+    order = _by_key_and_time(others, count, absent.end, places)
     ordered = places[order]
     end, code = held.end[decided], mine[decided]
     asked = code * span + (end - first)
-    after = bisected(ordered, asked)
+    after = bisected(ordered, asked, _by_key_and_time(code, count, end, asked))
     there = after < len(ordered)
     next_ = np.where(there, ordered[np.minimum(after, len(ordered) - 1)], -1)
     found: NDArray[np.bool_] = there & (next_ // span == code) & (next_ - asked <= duration)
@@ -249,6 +248,11 @@ def _forbidden(
         is_tied = (tied >= 0) & (places[last] == asked) & (held.start[decided] == end)
         found |= is_tied & (absent.number[last] > held.number[decided])
     return found
+
+
+def _by_key_and_time(codes: Ints, count: int, times: Ints, places: Ints) -> Ints:
+    """Return the order of ``places``, which are keys and times: where times ascend that of the keys is enough."""
+    return np.argsort(places, kind="stable") if (np.diff(times) < 0).any() else by_code(codes, count)
 
 
 def _last(forgotten: float, ends: Ints) -> float:

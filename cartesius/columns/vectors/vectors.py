@@ -32,6 +32,10 @@ RECORD, DICT, TUPLE, CHANGE, PACKED = "record", "dict", "tuple", "change", "pack
 MISSING: Final = -1
 """In `Vector.take`, in the place of an index: there is no value."""
 
+# The allocator of glibc maps each large array anew, and its pages with it, until an array of that size has been freed;
+# from then on it keeps what is freed, up to twice as much. Nothing is written to this one, so it costs nothing.
+np.empty((1 << 25) - (1 << 13), np.uint8)
+
 
 class NotColumnar(Exception):  # a control signal that never leaves the engine
     """Columns cannot do exactly what pushing the rows one by one does; its text says why."""
