@@ -5,7 +5,7 @@ Source: SEMANTICS 3.1, 3.3, 3.5 and 3.9.
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from cartesius import Restriction, arrive, forward, handles, set_aside, state, tick, withdraw
@@ -102,9 +102,8 @@ class in_event_time(Restriction):
         elif event.end < max(self.gone, self.own_floor()):
             set_aside(slot, event, self._reason(event))
         else:
-            held = list(self.held)
-            insort(held, event, key=_order)
-            self.held = tuple(held)
+            place = bisect_right(self.held, _order(event), key=_order)
+            self.held = self.held[:place] + (event,) + self.held[place:]  # noqa: RUF005 - not copied where it comes last
             self.seen = max(self.seen, event.end)
             notify_at_time(event.end)
             self._go_on()
@@ -123,8 +122,8 @@ class in_event_time(Restriction):
     def let_go(self, now: Time) -> None:
         """Let the first go, if its time has come; the next follows in a step of its own."""
         if self.held and self._may_go(self.held[0]):
-            head, *rest = self.held
-            self.held = tuple(rest)
+            head, rest = self.held[0], self.held[1:]
+            self.held = rest
             self.gone = max(self.gone, head.end)
             if not rest or rest[0].end != head.end:
                 cancel_at(head.end)  # by its own clock it may have gone before

@@ -14,7 +14,7 @@ from cartesius.data.events import EARLIEST, LATEST, Window
 from cartesius.data.queues import Queue
 from cartesius.errors import InvalidArgument
 from cartesius.plan.nodes import Sessions
-from cartesius.rows.clock_clauses import ask_tick, is_past, notify_at_time
+from cartesius.rows.clock_clauses import ask_tick, cancel_at, is_past, notify_at_time
 from cartesius.rows.window_clauses import close_window, deliver, delivered_to, may_drop, step_number
 from restrictions.windowing.reports import Report, on_close
 from restrictions.windowing.window_base import windowing
@@ -113,7 +113,6 @@ class session(windowing):
                 self._refuse(event, merged)
                 continue
             contents = dict(self.contents)
-            was_shown = any(window in self.reported for window in touching)
             queues = [contents.pop(window) or Queue(delivered_to(window)) for window in touching]
             if len(queues) != 1:  # one queue is in order already
                 queues = [Queue(sorted([one for queue in queues for one in queue], key=_step))]
@@ -127,14 +126,22 @@ class session(windowing):
                 self._show(merged)
             elif is_past(merged.end):
                 ask_tick()
-            if not touching or was_shown:
-                self._ask(merged)  # one that grows is looked at when it would have ended
+            self._ask(merged)
+            if touching and touching != [merged]:
+                self._ask_no_more(touching)
 
     def _look_again(self, now: Time) -> None:
+        """Ask when sessions end that have not asked for it: those of a snapshot of an earlier version."""
         for window in self.contents:
-            for time in (self._report_time(window), self._freed_at(window)):
-                if time is not None and time > now:
-                    notify_at_time(time - 1)
+            for time in self.times_of(window):
+                if time >= now:
+                    notify_at_time(time)
+
+    def _ask_no_more(self, gone: Iterable[Window]) -> None:
+        """Take back what sessions have asked for that are none any more."""
+        asked = {time for window in gone for time in self.times_of(window)}
+        for time in asked.difference(*map(self.times_of, self.contents)):
+            cancel_at(time)
 
     def _is_late(self, event: Entry) -> bool:
         return False  # that is known once it has been merged

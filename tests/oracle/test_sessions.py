@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, Update, Window
 from cartesius.columns.results import events_of
-from restrictions import key_by, session
-from restrictions.tables import aggregate, sum_
+from cartesius.plan.nodes import Sessions
+from restrictions import key_by, session, tumbling
+from restrictions.tables import Monoid, aggregate, count, sum_
 from restrictions.windows import final, on_close
 
 CLICK = Reactive("click")
@@ -190,3 +192,42 @@ def test_in_whatever_order_they_come_and_however_the_clock_is_moved_they_come_to
         assert replayed == {
             (key, window): sum(one.n for one in inside) for key, window, inside in expected.sessions(expected.clicks)
         }
+
+
+@pytest.mark.parametrize("tier", ["reference", None])
+def test_a_session_that_has_asked_for_the_end_of_its_first_event_alone_is_closed_as_well(tier):
+    """Snapshots of earlier versions have such: a session that grew was looked at when it would have ended."""
+    engine = Engine(aggregate(CLICK, count, by="user", restrict=session(10)), lateness=0, tier=tier)
+    for at in (0, 5):
+        engine.push(CLICK, {"user": "a"}, at=at)
+    (opener,) = [one for one in engine._program.joins[0].installed if isinstance(one.node, Sessions)]
+    engine._world.deadlines.add(10, opener, ("a",))
+    engine._world.deadlines.cancel(15, opener, ("a",))
+    engine._world.deadlines.clean()
+    engine._journal.clear()
+    for before in ((12,), (6, 12), (6, 7, 12, 13)):  # what was asked for is met by the clauses, or by a function
+        restored = Engine.restore(engine.snapshot(), *engine.outputs, lateness=0, tier=tier)
+        assert not [event for at in before for event in restored.push(CLICK, {"user": "b"}, at=at)]
+        assert [event.value.key[1] for event in restored.push(CLICK, {"user": "b"}, at=16)] == [Window(0, 15)]
+
+
+@pytest.mark.parametrize("tier", ["reference", None])
+@pytest.mark.parametrize("windows", [session(3), tumbling(4, report=on_close)], ids=repr)
+@pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt])
+def test_what_totals_raise_as_windows_close_undoes_the_push(kind, windows, tier):
+    is_raised = []
+
+    def combine(one, other):
+        if is_raised:
+            raise is_raised[0]
+        return one + other
+
+    engine = Engine(aggregate(CLICK, Monoid(0, combine).of("n"), by="k", restrict=windows), lateness=0, tier=tier)
+    for at in range(3):
+        engine.push(CLICK, {"n": at, "k": 0}, at=at)
+    is_raised.append(kind())
+    with pytest.raises(kind):
+        engine.push(CLICK, {"n": 9, "k": 0}, at=20)
+    is_raised.clear()
+    assert engine.stats.events == 3
+    assert [event.value.value for event in engine.push(CLICK, {"n": 9, "k": 0}, at=20)] == [3]
