@@ -15,7 +15,7 @@ import numpy as np
 
 from bench.sheets import Sheet, verdict
 from cartesius import Engine, Reactive, Update, correlate
-from restrictions import affinely, key_by, most_recently, tumbling, within
+from restrictions import affinely, key_by, most_recently, session, tumbling, within
 from restrictions.tables import aggregate, foreign_join, inner_join, mean, sum_
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ PROGRAMS: Final[dict[str, tuple[Callable[[], Any], Reactive, Reactive]]] = {
     "means of floats in windows by key": (
         lambda: aggregate(F, mean.of("v"), by="k", restrict=tumbling(10**12)), F, F,
     ),
+    "totals in sessions by key": (lambda: aggregate(A, sum_.of("v"), by="k", restrict=session(10**12)), A, A),
     "foreign-key join of tables": (lambda: foreign_join(U, T, on=lambda value: value % 10_000), T, U),
 }  # fmt: skip
 MOST: Final = 2.0

@@ -19,6 +19,7 @@ with needing("import cartesius.columns.results", "cartesius-joins[columns]"):
     import pyarrow.compute as pc
 
 from cartesius.columns.stages.rows import LAST, Flow, nothing
+from cartesius.columns.stages.turns import turns_of
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import (
     KIND,
@@ -71,7 +72,7 @@ def as_table(flows: Sequence[tuple[str, Flow]], *, has_tables: bool) -> pa.Table
         if all(flow.turn is None for _, flow in flows):
             order = np.argsort(positions, kind="stable")
         else:
-            order = np.lexsort((np.concatenate([_turns(flow) for _, flow in flows]), positions))
+            order = _in_turn([flow for _, flow in flows], positions)
 
     def column(values: Any) -> Any:
         return values if order is None else values.take(order) if isinstance(values, pa.Array) else values[order]
@@ -178,8 +179,14 @@ def _deletions(flow: Flow) -> NDArray[np.bool_]:
     return np.zeros(len(flow), np.bool_) if flow.deletes is None else flow.deletes
 
 
-def _turns(flow: Flow) -> NDArray[np.int64]:
-    return np.full(len(flow), LAST, np.int64) if flow.turn is None else flow.turn
+def _in_turn(flows: Sequence[Flow], positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the order of what is given: of deadlines at one time that of one correlation first, to all its outputs."""
+    first: dict[int, int] = {}
+    ranks = []
+    turns = [turns_of(flow) for flow in flows]
+    for place, (flow, turn) in enumerate(zip(flows, turns, strict=True)):
+        ranks.append(np.where(turn == LAST, 0, first.setdefault(id(flow), place)))
+    return np.lexsort((np.concatenate(ranks), np.concatenate(turns), positions))
 
 
 def _one_after_the_other(times: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -29,6 +29,7 @@ from cartesius.columns.streams.bands import Near
 from cartesius.columns.streams.parts_in_sequence import Following
 from cartesius.columns.tables.collating import Collating
 from cartesius.columns.tables.pairing import Pairing
+from cartesius.columns.windows.session_totals import SessionTotals
 from restrictions import (
     aligning,
     at_most,
@@ -48,8 +49,8 @@ from tests.oracle.tier_programs import FAMILIES, Case, Choices, Row, batch_of, c
 TIERS = ("reference", "in_place", None)
 OF_PACKS = {Ageing, Collating, Pairing, Rejudging, RowJudging, Sifting}
 """The kernels of rule packs alone, which have tests of their own: tests/unit/dsl/test_columnar*.py."""
-WITH_TESTS = {Following, NotAfter}
-"""Those of sequences and of absence, which are drawn in tests/oracle/test_*_in_columns.py."""
+WITH_TESTS = {Following, NotAfter, SessionTotals}
+"""Those of sequences and absence are drawn in tests/oracle/test_*_in_columns.py, sessions in test_window_totals.py."""
 ran = settings().max_examples
 EXAMPLES = settings(max_examples=max(300, ran) if ran >= 60 else ran)
 

@@ -30,6 +30,7 @@ from cartesius.plan.nodes import (
     Oldest,
     Regular,
     Separate,
+    Sessions,
     TakeBack,
     TakeOrder,
     Upsert,
@@ -55,6 +56,7 @@ _BY: Final[Mapping[type[Node], Fate]] = {
     Uses: Fate.USED_UP,
     Now: Fate.EXPIRED,
     Regular: Fate.EXPIRED,
+    Sessions: Fate.EXPIRED,
     **dict.fromkeys(BANDS, Fate.EXPIRED),
 }
 """How what a restriction is about leaves by it."""

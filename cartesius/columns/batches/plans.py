@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from cartesius.analysis.windowed_rows import row_windows
 from cartesius.columns.judgements.ageing import ageing_stage
 from cartesius.columns.judgements.rejudging import judging_stage
 from cartesius.columns.judgements.sifting import sifting_stage
@@ -21,6 +22,7 @@ from cartesius.columns.tables.announcements import announcing_stage
 from cartesius.columns.tables.collating import collating_stage
 from cartesius.columns.tables.row_joins import row_join_stage
 from cartesius.columns.tables.table_plans import table_stage
+from cartesius.columns.windows.session_totals import session_totals_stage
 from cartesius.columns.windows.window_joins import window_join_stage
 from cartesius.columns.windows.window_totals import window_totals_stage
 from cartesius.plan import facts
@@ -39,6 +41,10 @@ KERNELS: tuple[Callable[[Join], Stage | str | None], ...] = (
     window_totals_stage, window_join_stage, announcing_stage,
 )  # fmt: skip
 """Each returns the stage of a correlation, or why it has none, or nothing, if a correlation is not of its kind."""
+
+
+OF_THEIR_OWN: tuple[Callable[[Join], Stage | str | None], ...] = (absence_stage, session_totals_stage)
+"""Those that know what no other kernel does: what must not come, and sessions."""
 
 
 @attrs.frozen
@@ -86,9 +92,11 @@ def _not_given_on(stage: Stage | str, then: Stage | str | None) -> str:
     assert not isinstance(then, str)
     if stage.gives_turns and (then is None or not then.takes_turns):
         return "what is due comes in steps of its own"
+    join = stage.join
+    if join.is_table and join.batch.windows is not None and row_windows(join.pattern) is None:
+        return "a row of a window that is freed may come again, as if it had not been there"
     if then is not None:
         return ""
-    join = stage.join
     if any(facts.takes_back(one) for one in join.installed):
         return "its results may be taken back"
     if join.is_table or join.batch.versions is not None:
@@ -130,9 +138,9 @@ def _objection(engine: EngineCore) -> str:
 
 def stage_of(join: Join) -> Stage | str:
     """Return the stage of one correlation, or the reason why it has none."""
-    absence = absence_stage(join)  # the one kernel that knows what must not come
-    if absence is not None:
-        return absence
+    for kernel in OF_THEIR_OWN:
+        if (found := kernel(join)) is not None:
+            return found
     unknown = [one.restriction for one in join.installed if type(one.node) in ONLY_CLAUSES]
     if unknown:
         return f"{unknown[0]!r} is run as written"

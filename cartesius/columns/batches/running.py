@@ -33,7 +33,7 @@ from cartesius.columns.judgements.ageing import Ageing
 from cartesius.columns.results import as_table, dated, events_of
 from cartesius.columns.stages.rows import Flow, Rows, nothing
 from cartesius.columns.stages.stored_rows import checked_keys
-from cartesius.columns.stages.turns import check_distinct
+from cartesius.columns.stages.turns import check_distinct, check_single
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.data.generated import commented
 from cartesius.errors import NotStorable, carried
@@ -261,6 +261,8 @@ class Compiled:
             found.tuples += outcome.tuples
             late += outcome.late
             counting.come(stage, arriving, without, outcome)
+            if stage.gives_turns and len(stage.join.reactives) > 1:
+                check_single(outcome.flow)
             found.flows.update(dict.fromkeys(stage.join.reactives, outcome.flow))
         check_distinct(found.flows[stage.join.reactives[0]] for stage in self.stages if isinstance(stage, Ageing))
         written = () if self.part is None else self.part.sources

@@ -119,11 +119,12 @@ class WrittenPart:
                 given.done = step + 1
                 world.journal.is_open = False
             given.done = moment.steps
+            world.journal.is_open = True  # in here, as what has been done stands wherever somebody interrupts
         except BaseException as error:
             if world.journal.is_open:
                 raise
             given.stopped_by = error
-        world.journal.is_open = True
+            world.journal.is_open = True
         world.deadlines.take_in(others)
         self._engine._steps.broken_by = self._steps.broken_by
         del world.late[n_late:]

@@ -60,23 +60,23 @@ def of_expression(expression: Expression, slot: Slot, key: Column | None = None)
 
 def of_function(function: str | Callable[[Any], Any], slot: Slot) -> Column:
     """Return what computes a function of the payload, or a field of it."""
-    part = Part(slot.name)
-    if isinstance(function, str):
-        call: Callable[[Any], Any] = attrgetter(function)
-        is_field = "." not in function and not hasattr(Record, function)
-        expression: Expression | None = Field(part, function) if is_field else None
-    else:
-        names = parameters_of(function) or []
-        call, expression = (
-            function,
-            trace(function, [(name, part) for name in names]).expression if len(names) == 1 else None,
-        )
+    call: Callable[[Any], Any] = attrgetter(function) if isinstance(function, str) else function
+    expression = traced(function, slot)
     if expression is not None:
         try:
             return of_expression(expression, slot)
         except NotColumnar:
             pass
     return lambda rows: once(call, rows.payload)
+
+
+def traced(function: str | Callable[[Any], Any], slot: Slot) -> Expression | None:
+    """Return a function of the payload, or a field of it, as an expression; None if it is none."""
+    part = Part(slot.name)
+    if isinstance(function, str):
+        return Field(part, function) if "." not in function and not hasattr(Record, function) else None
+    names = parameters_of(function) or []
+    return trace(function, [(name, part) for name in names]).expression if len(names) == 1 else None
 
 
 def once(function: Callable[[Any], Any], payload: Vector) -> Vector:

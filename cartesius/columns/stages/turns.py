@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 
 from cartesius.columns.stages.rows import LAST, Flow, Rows
+from cartesius.columns.vectors.ordering import begins
 from cartesius.columns.vectors.vectors import NotColumnar
 
 if TYPE_CHECKING:
@@ -60,6 +61,19 @@ def numbered(arriving: Mapping[int, Rows], moment: Moment) -> tuple[Mapping[int,
 def turns_of(given: Flow | Rows) -> NDArray[np.int64]:
     """Return the turn of each of what is given, or comes."""
     return np.full(len(given), LAST, np.int64) if given.turn is None else given.turn
+
+
+def check_single(flow: Flow) -> None:
+    """Raise `NotColumnar` if one deadline gives several results: in how many steps is not known here.
+
+    It matters where a correlation gives to two outputs, which take turns, step by step.
+    """
+    if flow.turn is None:
+        return
+    due = np.flatnonzero(flow.turn != LAST)
+    if not begins(flow.position[due], flow.turn[due]).all():
+        reason = "several results are due at one time, which go to several outputs"
+        raise NotColumnar(reason)
 
 
 def check_distinct(flows: Iterable[Flow]) -> None:

@@ -98,8 +98,8 @@ class Windows:
 
 def load_held(slot: Slot, installed: Installed, like: Rows | None) -> Rows | None:
     """Return what windows hold back, in order of arrival; the number of each is that of its step."""
-    contents = installed.copies[()].contents if () in installed.copies else {}
-    found: dict[int, Entry] = {id(entry): entry for queue in contents.values() for entry in queue}
+    queues = [queue for copy in installed.copies.values() for queue in copy.contents.values()]
+    found: dict[int, Entry] = {id(entry): entry for queue in queues for entry in queue}
     entries = sorted(found.values(), key=lambda entry: entry.noted("step"))
     if not entries:
         return None

@@ -15,44 +15,33 @@ import attrs
 import numpy as np
 
 from cartesius.analysis.windowed_rows import totalled_by
-from cartesius.columns.bodies.column_texts import Code
-from cartesius.columns.bodies.compositions import applied
 from cartesius.columns.bodies.computed import of_predicates
 from cartesius.columns.bodies.vectorising import heading
-from cartesius.columns.groups.extremes import Greatest, Least
-from cartesius.columns.groups.sums import Counts, Means, Presences, Sums
-from cartesius.columns.groups.totalling import Totalled, chosen, combined, widened
+from cartesius.columns.groups.totalling import Totalled, chosen, widened
 from cartesius.columns.lifetimes.lifetimes import predicates_of
-from cartesius.columns.stages.candidates import whole
-from cartesius.columns.stages.rows import LAST, Flow, Rows, joined, nothing
+from cartesius.columns.stages.rows import BEFORE, LAST, Flow, Rows, joined, nothing
 from cartesius.columns.stages.spans import spans_of, until
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.segments import Segments
 from cartesius.columns.vectors.vectors import TUPLE, NotColumnar, Struct, concatenated
+from cartesius.columns.windows.totalled_rows import TotalledRows, by_unknown_groups
 from cartesius.columns.windows.window_deliveries import Deliveries, deliveries, reported
 from cartesius.columns.windows.window_state import Groups, Windows, load_held, opened, store_windows
-from cartesius.expressions.expressions import Expression, Tuple, WindowOf
-from cartesius.plan.known_totals import Total
+from cartesius.expressions.expressions import Expression, WindowOf
 from cartesius.plan.nodes import Aggregate, Let, Now, Regular, TakeBack
 from cartesius.results.totals import Totals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from cartesius.columns.groups.totalling import Totalling
-    from cartesius.columns.stages.candidates import Parts
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
 
-_KINDS: dict[Total, Callable[[Any], Totalling]] = {
-    Total.COUNT: Counts, Total.PRESENT: Presences, Total.SUM: Sums, Total.MEAN: Means, Total.LEAST: Least,
-    Total.GREATEST: Greatest,
-}  # fmt: skip
 _KNOWN = {Regular, Aggregate, TakeBack, Now, Let}
 
 
@@ -61,34 +50,20 @@ class WindowTotals(Stage):
 
     keeps_time = True
 
-    def __init__(
-        self, join: Join, installed: Installed, spans: Spans, yields: Tuple, key: Expression | None, output: Totals
-    ) -> None:
+    def __init__(self, join: Join, installed: Installed, spans: Spans, key: Expression | None, output: Totals) -> None:
         super().__init__(join)
         self.installed = installed
+        self.gives_turns = spans.delay is not None
         self.spans = spans
         self.output = output
-        self.group = output.group
-        self.known: tuple[Total, tuple[Callable[[Any], Any], ...]] | None = getattr(self.group, "known", None)
-        self.totalling = None if self.known is None else _KINDS[self.known[0]](self.group.empty)
-        slots = {slot.name: slot.index for slot in join.slots}
+        self.totals = TotalledRows(join, key, output)
         self._has_key = key is not None
         self._predicates = predicates_of(join, join.slots[0])
-        self._key = None if key is None else Code("key", key, slots)
-        self._lift: Code | None = None
-        if self.known is not None:
-            lifted: Expression = yields
-            for get in self.known[1]:
-                lifted = applied(get, lifted)
-            self._lift = Code("lifted", lifted, slots)
 
     def source(self) -> str:
         """Return the generated code."""
-        total = "combined, one by one" if self.known is None else f"running {self.known[0].name.lower()}"
-        functions = f"deliveries to {self.spans}, Segments, {total}, changes"
-        return heading(self.join, functions) + "".join(
-            code.text for code in (self._key, self._lift) if code is not None
-        )
+        functions = f"deliveries to {self.spans}, Segments, {self.totals}, changes"
+        return heading(self.join, functions) + self.totals.source()
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Deliver what comes, total it, and let go of the windows that are over."""
@@ -113,15 +88,17 @@ class WindowTotals(Stage):
     # -- totals --------------------------------------------------------------------------------------------------------
 
     def _totalled(self, found: Deliveries, before: Windows) -> tuple[Flow, Windows]:
-        every, groups = whole(found.rows), before.groups
-        key = self._keys_of(found.rows)
+        groups, key = before.groups, self.totals.keys_of(found.rows)
         segments = self._segments(found, groups, key)
-        totalled = self._run(segments, found, groups, key, every)
+        totalled = self.totals.run(
+            segments,
+            found.rows,
+            found.place,
+            lambda: self._keys(found, key, np.arange(len(found))).to_list(),
+            groups.totals,
+            groups.counts,
+        )
         return self._flow(found, segments, totalled, key), self._after(found, segments, totalled, before, key)
-
-    def _keys_of(self, rows: Rows) -> Vector | None:
-        every = whole(rows)
-        return None if self._key is None else widened(self._key.values(len(every), every))
 
     def _segments(self, found: Deliveries, before: Groups, key: Vector | None) -> Segments:
         """Sort what comes by window and key, what was there before in front."""
@@ -139,25 +116,6 @@ class WindowTotals(Stage):
             codes, count = codes * keys + of_key, count * keys
         return Segments(codes, count, len(before))
 
-    def _run(self, segments: Segments, found: Deliveries, before: Groups, key: Vector | None, every: Parts) -> Totalled:
-        if self.totalling is not None and self._lift is not None:
-            try:
-                values = self._lift.values(len(every), every)
-                values = values if found.place is None else values.take(found.place)
-                return self.totalling.run(segments, before.totals, before.counts, values)
-            except NotColumnar:
-                pass  # one by one, then
-        payloads = found.rows.payload.to_list()
-        places = range(len(found)) if found.place is None else found.place.tolist()
-        values_of = ([payloads[place] for place in places], self._keys(found, key, np.arange(len(found))).to_list())
-        return combined(self.group, segments, self._objects(before), list(zip(*values_of, strict=True)))
-
-    def _objects(self, groups: Groups) -> list[Any]:
-        if isinstance(groups.totals, list):
-            return groups.totals
-        assert self.totalling is not None  # Invariant: only that makes columns of totals
-        return self.totalling.objects(groups.totals, groups.counts)
-
     def _keys(self, found: Deliveries, key: Vector | None, chosen_: Indices) -> Vector:
         """Return the keys of the rows of some deliveries."""
         windows = self.spans.column(found.window[chosen_])
@@ -168,7 +126,7 @@ class WindowTotals(Stage):
     def _after(
         self, found: Deliveries, segments: Segments, totalled: Totalled, windows: Windows, key: Vector | None
     ) -> Windows:
-        order, before = segments.by_arrival, windows.groups
+        order, before = self._in_turn(segments, found), windows.groups
         is_old = segments.first < segments.before
         counts = segments.lengths.copy()
         counts[is_old] += before.counts[segments.first[is_old]] - 1
@@ -181,6 +139,17 @@ class WindowTotals(Stage):
             coming = key.take(found.rows_of(new))
             keys = coming if before.key is None or not len(before) else concatenated([before.key, coming])
         return Windows(found.opened, Groups(window, keys, counts[order], chosen(totalled.after, order), born), n_born)
+
+    def _in_turn(self, segments: Segments, found: Deliveries) -> Indices:
+        """Return the groups in the order in which they are first given, those that were there before first."""
+        if found.waited is None:
+            return segments.by_arrival
+        first = segments.first - segments.before
+        is_new = first >= 0
+        delivery = np.where(is_new, first, 0)
+        due = np.where(found.waited[delivery], self.spans.ends(found.window[delivery]), LAST)
+        position = np.where(is_new, found.position[delivery], BEFORE)
+        return np.lexsort((first, np.where(is_new, due, 0), position))
 
     # -- changes -------------------------------------------------------------------------------------------------------
 
@@ -197,7 +166,7 @@ class WindowTotals(Stage):
             value = totalled.shown.take(where[emitted])
             return Flow(position, value, start, end, key=self._keys(found, key, emitted))
         last, first, since, until = reported(found, segments)
-        ends = self.spans.ends(found.window[first]) + (self.spans.delay or 0)
+        ends = self.spans.ends(found.window[first]) + (self.spans.delay or 0) - 1
         due = np.concatenate([ends, np.full(len(emitted), LAST)])
         mentioned, position = np.concatenate([first, emitted]), np.concatenate([found.position[first], position])
         order = np.lexsort((mentioned, due, position))
@@ -211,7 +180,7 @@ class WindowTotals(Stage):
     def split(self, slot: int, rows: Rows) -> Vector | None:
         """Return the keys by which it totals: of events, and of totals as rows."""
         try:
-            return rows.key if slot else self._keys_of(rows)
+            return rows.key if slot else self.totals.keys_of(rows)
         except NotColumnar:  # of an event that is not let in
             return None
 
@@ -251,7 +220,7 @@ class WindowTotals(Stage):
         store_windows(self.spans, self.installed, windows.opened, state.retained[0])
         of: list[Any] = self.spans.objects(groups.window)
         keys = of if groups.key is None else list(zip(groups.key.to_list(), of, strict=True))
-        values = zip(self._objects(groups), groups.counts.tolist(), strict=True)
+        values = zip(self.totals.objects(groups.totals, groups.counts), groups.counts.tolist(), strict=True)
         self.output.totals = dict(zip(keys, values, strict=True))
         batch = self.join.batch.windows
         assert batch is not None  # Invariant: there are windows
@@ -267,7 +236,7 @@ def _state(held: Rows | None, windows: Windows) -> State:
 
 def window_totals_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation that totals one stream in windows."""
-    output, yields = join.batch.output, join.pattern.yields
+    output = join.batch.output
     opening = [one for one in join.installed if isinstance(one.node, Regular)]
     meanings = {type(one.node) for one in join.installed}
     if len(opening) != 1 or not isinstance(output, Totals):
@@ -280,10 +249,9 @@ def window_totals_stage(join: Join) -> Stage | str | None:
     key = totalled_by(join.pattern)
     if key is None:
         return "its totals are not by window, or by key and window"
-    if output.is_durable and getattr(output.group, "known", None) is None:
-        return "its totals may be what no snapshot can hold"
+    if reason := by_unknown_groups(output):
+        return reason
     spans = spans_of(opening[0])
     if isinstance(spans, str):
         return spans
-    assert isinstance(yields, Tuple)
-    return WindowTotals(join, opening[0], spans, yields, None if isinstance(key, WindowOf) else key, output)
+    return WindowTotals(join, opening[0], spans, None if isinstance(key, WindowOf) else key, output)

@@ -4,8 +4,20 @@ import pytest
 
 from cartesius import Engine, Reactive, correlate
 from cartesius.columns.results import events_of
-from restrictions import aligning, as_table, key_by, most_recently, optionally, retracting, tumbling, within, without
+from restrictions import (
+    aligning,
+    as_table,
+    key_by,
+    momentarily,
+    most_recently,
+    optionally,
+    retracting,
+    tumbling,
+    within,
+    without,
+)
 from restrictions.streams import interval_join, map_
+from restrictions.tables import count, map_table, reduce
 
 LEFT, RIGHT = Reactive("left"), Reactive("right")
 ROWS, OTHERS = Reactive("rows", table=True), Reactive("others", table=True)
@@ -88,3 +100,15 @@ def test_what_deadlines_give_goes_on_from_objects_and_all_else_is_compiled(waiti
     assert engine._why_row_by_row == ""
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
     assert len(found) == 7
+
+
+def test_a_row_of_a_freed_window_that_comes_again_counts_again_as_by_push():
+    def program():
+        keyed = as_table(lambda row: "one") | retracting()
+        latest = correlate(x=LEFT, yields=lambda x: (x.n,), restrict=tumbling(8) | keyed | momentarily("x"))
+        return reduce(map_table(latest, lambda row: row), count)
+
+    reference, engine = Engine(program(), lateness=0, tier="reference"), Engine(program(), lateness=0)
+    expected = [event.value for n, at in ((1, 1), (2, 2), (3, 9)) for event in reference.push(LEFT, {"n": n}, at=at)]
+    batch = {LEFT: {"n": [1, 2, 3], "at": [1, 2, 9]}}
+    assert [event.value for event in events_of(engine.push_many(batch))] == expected == [1, 1, 2]

@@ -48,6 +48,7 @@ def tables(draw, keys=KEYS, reports=REPORTS):
             lambda **options: tumbling(4, offset=-1, **options),
             lambda **options: sliding(6, 4, **options),
             lambda **options: sliding(3, 5, t0=2, **options),
+            lambda **options: sliding(5, 1, **options),
         ])
     )  # fmt: skip
     options = draw(st.sampled_from(reports)) | {"lateness": draw(st.sampled_from([0, 0, 3]))}
@@ -110,6 +111,27 @@ def test_likewise_where_a_small_batch_touches_the_totals_of_its_keys_alone(outpu
         check([output], lateness, [("batch", HELD), *calls, ("query", [])], step=2)
 
 
+TWICE = "several results are due at one time, which go to several outputs"
+SESSIONS = st.builds(
+    lambda group, by, gap: aggregate(READ, group, by=by, restrict=session(gap)),
+    st.sampled_from(GROUPS), st.sampled_from(KEYS), st.integers(1, 6),
+)  # fmt: skip
+
+
+@settings(print_blob=True)
+@given(st.lists(st.one_of(SESSIONS, SESSIONS, tables()), min_size=1, max_size=2), st.sampled_from([None, 0, 2]),
+       CALLS)  # fmt: skip
+def test_batches_of_sessions_give_what_pushes_give(outputs, lateness, calls):
+    check(outputs, lateness, calls)
+
+
+@settings(print_blob=True)
+@given(SESSIONS, st.sampled_from([None, 0, 2]), FEW_CALLS)
+def test_likewise_where_a_small_batch_touches_the_sessions_of_its_keys_alone(output, lateness, calls):
+    with often_by_key():
+        check([output], lateness, [("batch", HELD), *calls, ("query", [])], step=2)
+
+
 def check(outputs, lateness, calls, step=4):
     reference = Engine(*outputs, lateness=lateness, tier="reference")
     engine = Engine(*outputs, lateness=lateness)
@@ -125,7 +147,7 @@ def check(outputs, lateness, calls, step=4):
         if call == "batch":
             assert shown(events_of(engine.push_many(batch_of(events, now)))) == shown(expected)
             assert compiled(engine).reason == ""
-            assert engine._why_row_by_row == ""
+            assert engine._why_row_by_row in ("", TWICE)
         elif call == "push":
             found = [
                 event
@@ -296,7 +318,10 @@ def test_what_a_sum_cannot_add_is_raised_as_from_a_push():
         (tumbling(10, tick="time"), "what comes to windows comes in batches"),
         (tumbling(10, content=last()), "is run as written"),
         (tumbling(10, on_leave="displace"), "kept, as they may be taken back"),
-        (session(5), "is run as written"),
+        (session(5, lateness=1), "merged once they are over"),
+        (session(5, on_leave="displace"), "keep what is in them otherwise"),
+        (session(5) | only("x", lambda n: n > 0), "is kept otherwise"),
+        (key_by(x=lambda n: n) | session(5), "not by session"),
         (fixed(0, 9), "is run as written"),
         (key_by(x=lambda n: n) | tumbling(10), "kept, as they may be taken back"),
         (tumbling(1 << 61), "its windows are very large"),
@@ -424,13 +449,13 @@ def test_what_is_late_for_one_slot_alone_is_left_to_the_objects():
     assert late(engine) == late(reference)
 
 
-def test_what_closes_comes_in_a_step_of_its_own_so_that_tables_of_it_are_left_to_the_objects():
+def test_what_closes_comes_in_a_step_of_its_own_so_that_it_and_tables_of_it_are_left_to_the_objects():
     totals = aggregate(READ, sum_, by=lambda n: n % 2, restrict=tumbling(10, report=on_close))
     large = filter_table(totals, lambda total: total > 4)
     engine, reference = (Engine(large, lateness=0, tier=tier) for tier in (None, "reference"))
     rows = [(READ, 5, 3), (READ, 6, 4), (READ, 1, 12), (READ, 9, 13), (READ, 2, 31)]
     assert shown(events_of(engine.push_many(columns(rows)))) == shown(one_by_one(reference, rows))
-    assert engine._why_row_by_row == "what is due comes in steps of its own"
+    assert "what is due comes in steps of its own" in compiled(engine).reason
 
 
 @pytest.mark.parametrize(
@@ -459,3 +484,11 @@ def test_a_durable_engine_leaves_totals_of_ones_own_to_the_objects():
     engine = Engine(aggregate(READ, sum_, restrict=tumbling(10)), durable=True)
     assert engine.push_many({READ: {"value": [1], "at": [1]}}).num_rows == 1
     assert compiled(engine).reason == ""
+
+
+def test_totals_are_known_in_the_order_in_which_their_windows_close():
+    totals = aggregate(READ, count, by="key", restrict=sliding(5, 1, report=on_close, lateness=3))
+    engine, reference = (Engine(totals, lateness=0, tier=tier) for tier in (None, "reference"))
+    rows = [(READ, {"key": key}, at) for key, at in (("b", 28), ("a", 28), ("b", 30), ("a", 31), ("a", 32))]
+    assert shown(events_of(engine.push_many(columns(rows)))) == shown(one_by_one(reference, rows))
+    assert list(engine.query(totals)) == list(reference.query(totals))
