@@ -19,8 +19,9 @@ from cartesius.direct.direct_absences import absence_of
 from cartesius.direct.direct_changes import mapping_of, optional_slots, outer_of
 from cartesius.direct.direct_clauses import DirectClauseCode, clauses_of
 from cartesius.direct.direct_codes import product_of
+from cartesius.direct.direct_held import held_of
 from cartesius.direct.direct_trees import tree_of
-from cartesius.direct.direct_windows import held_of, totals_of
+from cartesius.direct.direct_windows import totals_of
 from cartesius.results.totals import Totals
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _of_stream(program: Program, reactive: Reactive) -> Make | str:
     bound = program.bound.get(reactive, [])
     if len(bound) == 1:
         join, index = bound[0]
-        held = held_of(join, index)
+        held = held_of(program, join, index)
         if not isinstance(held, str):
             return held
         if isinstance(join.batch.output, Totals):

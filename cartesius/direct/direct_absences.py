@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cartesius.direct.direct_places import DirectPlaces
 from cartesius.direct.direct_shapes import run_as_written, sets_aside, standing
 from cartesius.direct.direct_texts import DirectText, filters_of
-from cartesius.direct.leaving import Leaving, Undecided
+from cartesius.direct.leaving import Leaving, Undecided, due_under
 from cartesius.plan.nodes import KeyBy, Let, Never
 from cartesius.results.outputs import Events
 from cartesius.storage.conservation import Fate
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.direct.direct_texts import Make
+    from cartesius.direct.leaving import Found
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
@@ -64,7 +65,7 @@ class DirectAbsenceCode(DirectText):
         self._dues = {} if self._is_anchor else {due[-1]: "due"}
         self._places = DirectPlaces(slot, len(join.bindings.spaces), self._dues)
         take = DirectPlaces(absent, len(join.bindings.spaces), due[-1:]).taking()
-        found = [(absent.memory.parts()[1][due], absent, take)]
+        found: list[Found] = [(partial(due_under, absent.memory.parts()[1][due]), absent, take)]
         self._scope |= {"absent": absent, "never": never}
         self._scope |= {"leaving": Leaving(join.world, {never: found}, Undecided(join, never))}
 

@@ -47,7 +47,7 @@ def is_exact(key: Any) -> bool:
 class DirectChange(DirectText):
     """The function of one table, and its text."""
 
-    identity: ClassVar[str] = "source"
+    identity = "source"
     row_key: ClassVar[str] = "key"
 
     def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None) -> None:

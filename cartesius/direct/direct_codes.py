@@ -23,6 +23,7 @@ from cartesius.direct.direct_bands import DirectBands, dues_of
 from cartesius.direct.direct_places import DirectPlaces, of_keys
 from cartesius.direct.direct_shapes import shape_of
 from cartesius.direct.direct_texts import WRAP, DirectText
+from cartesius.direct.direct_windows import IN_WINDOWS, in_windows, leaving_windows
 from cartesius.plan.nodes import Newest, Oldest
 from cartesius.storage.conservation import Fate
 
@@ -46,7 +47,8 @@ class DirectCode(DirectText):
     """The function of one slot, and its text."""
 
     def __init__(self, shape: Shape, steps: Steps, lateness: int | None) -> None:
-        super().__init__(shape.join, shape.slot, steps, lateness, meets=bool(shape.bands))
+        windows = shape.windows
+        super().__init__(shape.join, shape.slot, steps, lateness, meets=bool(shape.bands) or windows is not None)
         self._shape = shape
         self._follower = None if shape.then is None else FollowingCode(shape.then, steps, None)
         join = shape.join
@@ -58,6 +60,10 @@ class DirectCode(DirectText):
         if shape.bands or shape.orders or shape.sequence is not None:
             takes = {index: one.taking() for index, one in places.items()} if self._meets else {}
             self._scope |= {**self._loops.bound, "leaving": self._loops.leaving(takes)}
+        if windows is not None:
+            takes = {index: one.taking() for index, one in places.items()}
+            self._scope |= {**in_windows(windows), "leaving": leaving_windows(join, windows, takes)}
+            self.identity = f"(INSIDE, window, {self.identity})"
         if shape.gate is not None:
             self._scope |= {"gate": shape.gate, "spare": shape.gate.spare()}
         if self._follower is not None:
@@ -85,7 +91,15 @@ class DirectCode(DirectText):
 
     def _find_out(self) -> None:
         shape, own = self._shape, self._own
-        self._keys()
+        self._keys(but=None if shape.windows is None else self._join.bindings.window_space)
+        if shape.windows is not None:
+            self._lines.add(IN_WINDOWS)
+            self._lines.add(f"""
+                if len(windows) > 1:
+                    raise LeftToClauses("it is in several windows")
+                (window,) = windows
+                key{self._join.bindings.window_space} = window
+            """)
         self._filter(shape.filters)
         self._entry(f"{{'uses': {shape.uses[own]}}}" if own in shape.uses else "None")
         self._lines.add("tuples = 0")
@@ -146,7 +160,7 @@ class DirectCode(DirectText):
         return self._shape.stores and self._shape.rule is not None and self._shape.rule[0] is Newest
 
     def _keep(self) -> None:
-        own, uses = self._own, self._shape.uses
+        shape, own, uses = self._shape, self._own, self._shape.uses
         self._lines.add("" if self._replaces else self._count(Fate.DELIVERED))
         self._lines.add(f"""
             world.number = {self._part}.number = stored = world.number + 1
@@ -162,6 +176,10 @@ class DirectCode(DirectText):
             self._lines.add(f"else:\n    {expired}" if own in uses else expired)
         for one, due in self._loops.asking():
             self._ask(one, due)
+        if shape.windows is not None:
+            self._lines.add("due = window.end + delay")
+            self._ask(shape.windows, "due")
+            self._lines.add("opener.copies[under].contents.setdefault(window, no_events)")
         for index in uses:
             self._lines.add(f"""
                 for part, n in left{index}.items():
@@ -261,7 +279,7 @@ class FollowingCode(DirectCode):
     """
 
     name: ClassVar[str] = "follow"
-    identity: ClassVar[str] = "identity"
+    identity = "identity"
 
     def _write(self) -> None:
         with self._lines.under("def follow(value, start, end, identity):"):

@@ -24,6 +24,7 @@ from cartesius.plan.nodes import (
     Node,
     Now,
     Oldest,
+    Regular,
     Until,
     Uses,
 )
@@ -64,6 +65,7 @@ class Shape:
     orders: tuple[tuple[int, ...], ...]  # slots whose parts follow each other, whatever lies between
     sequence: Installed | None  # whose parts are next to each other
     partial: PartialRows | None = None  # of which parts may be missing, known once their partners would have left
+    windows: Installed | None = None  # what opens those in which events meet, each in one
     then: Shape | None = None  # what a result does, if it comes to the slot of another correlation
 
     @property
@@ -116,6 +118,8 @@ def _shape_of(program: Program, join: Join, index: int) -> Shape | str:
     shape = reason or _shape(join, join.slots[index])
     if isinstance(shape, str) or not followers:
         return shape
+    if shape.windows is not None:
+        return f"something is made of what meets in the windows of {shape.windows.restriction!r}"
     if len(followers) > 1 or any(output in join.reactives for output in program.outputs):
         return "several correlations are made from it, or it is an output itself"
     then = _shape_of(program, *followers[0])
@@ -124,7 +128,7 @@ def _shape_of(program: Program, join: Join, index: int) -> Shape | str:
 
 def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
     batch = join.batch
-    known = OF_PRODUCTS | BANDS | {InSequence}
+    known = OF_PRODUCTS | BANDS | {InSequence, Regular}
     if batch.partial is not None:
         known = OF_PRODUCTS | BANDS | {May}
         reason = "other correlations are made from it" if is_followed else _objection_to_missing(join, batch.partial)
@@ -189,6 +193,7 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
     bands: list[Installed] = []
     orders: list[tuple[int, ...]] = []
     sequences: list[Installed] = []
+    windows: Installed | None = None
     for one in reversed(join.installed):  # the right-most sees an event first
         restriction, node = one.restriction, one.node
         indexes = [concerned.index for concerned in one.named]
@@ -202,6 +207,8 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
             orders.append(tuple(indexes))
         elif isinstance(node, InSequence):
             sequences.append(one)
+        elif isinstance(node, Regular):
+            windows = one
         elif isinstance(node, Uses):
             uses |= {index: min(node.n, uses.get(index, node.n)) for index in indexes}
         elif isinstance(node, Now):
@@ -232,14 +239,31 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
         return "parts may be missing, and something says what stays or aligns it"
     shape = Shape(
         join, slot, tuple(steps), rules, uses, frozenset(momentary), filters_of(join, slot), gate, tuple(bands),
-        tuple(orders), sequence, missing if isinstance(missing, PartialRows) else None,
+        tuple(orders), sequence, missing if isinstance(missing, PartialRows) else None, windows,
     )  # fmt: skip
+    if windows is not None and (reason := _objection_to_windows(shape, windows)):
+        return reason
     if bands and any(kind is Oldest for kind, _, _ in rules.values()):
         return "what is near leaves some time, and earlier ones are kept"
     is_keyed = any(keys for _, _, keys in rules.values())
     if gate is not None and (momentary or join.bindings.links or is_keyed or not shape.is_simply_indexed):
         return f"{gate.restriction!r} aligns slots that are linked, or keep more or less than their newest event"
     return shape
+
+
+def _objection_to_windows(shape: Shape, opener: Installed) -> str:
+    """Say why windows are more than one more key, under which events meet until it is freed; "" if they are not."""
+    node, join = opener.node, shape.join
+    assert isinstance(node, Regular)  # Invariant: it opens windows of one size
+    if node.content is not None or node.ticks != "tuple" or node.displaces or node.t0 is not None:
+        return f"{opener.restriction!r} says more than how long windows are"
+    if node.reports != {"on_content_change"} or node.size > node.period:
+        return f"{opener.restriction!r} opens windows that overlap, or wait"
+    if shape.bands or shape.orders or shape.sequence or shape.gate or shape.partial or shape.filters:
+        return f"beside {opener.restriction!r} something drops events, aligns them, or says when they come"
+    if any(slot.reactive.pattern is not None or not slot.has_windows for slot in join.slots):
+        return "a slot is bound to results, or in no windows"
+    return ""
 
 
 def _of_sequence(join: Join, sequence: Installed, steps: Iterable[Step]) -> str:

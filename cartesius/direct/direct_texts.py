@@ -29,6 +29,7 @@ from cartesius.data.generated import Constants, commented, define
 from cartesius.data.null_values import is_null
 from cartesius.data.queues import Queue
 from cartesius.data.records import PLAIN, Record, wrap
+from cartesius.data.window_spans import INSIDE
 from cartesius.direct.direct_places import names_of
 from cartesius.expressions.expression_texts import Texts
 from cartesius.expressions.value_functions import of_value
@@ -115,7 +116,7 @@ class DirectText(ABC):
     """
 
     name: ClassVar[str] = "push"
-    identity: ClassVar[str] = "(source, ordinal)"
+    identity: str = "(source, ordinal)"
     row_key: ClassVar[str] = "ABSENT"
 
     def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, *, meets: bool = False) -> None:
@@ -252,7 +253,7 @@ class DirectText(ABC):
         """Write that an event is set aside by the clauses if it has not all keys; some texts of them are ``known``."""
         for needed in self._join.bindings.needed[self._own]:
             found = known(needed.compute) or f"{self._constants.name(needed.compute)}(value)"
-            self._lines.add(f'if is_null({found}):\n    return steps.given_up.leave("{reason}")')
+            self._lines.add(f'if is_null({found}):\n    raise LeftToClauses("{reason}")')
 
     def _entry(self, more: str = "None") -> None:
         """Write what makes an entry of the event, whose keys are known."""
@@ -350,6 +351,6 @@ SCOPE: dict[str, Any] = {
     "hashable": hashable, "is_null": is_null, "is_unchanged": is_unchanged, "heappush": heapq.heappush,
     "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "NEVER": EARLIEST, "EVER": LATEST, "nothing": object(),
     "Entry": Entry, "Event": Event, "EventDraft": EventDraft, "Update": Update, "Delete": Delete, "Queue": Queue,
-    "LeftToClauses": LeftToClauses, "new": object.__new__, "Record": Record, "Interval": Interval,
+    "LeftToClauses": LeftToClauses, "INSIDE": INSIDE, "new": object.__new__, "Record": Record, "Interval": Interval,
 }  # fmt: skip
 """What the names mean that all functions share."""

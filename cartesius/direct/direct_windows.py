@@ -1,8 +1,7 @@
-"""Direct windows: what a push does that only counts, or waits, in the windows that contain its event, as text.
+"""Direct windows: which windows contain the event of a push, and what it does that only counts in them, as text.
 
-Totals are the state of what is aggregated: an event counts, and is not kept. Where windows show what they hold when
-they close, an event waits in their queues and nothing else sees it, whatever the correlation does with it later. Where
-a window opens, is due to close or has been reported, the clauses do it: that is once for each window.
+Totals are the state of what is aggregated: an event counts, and is not kept. Where a window opens, is due to close or
+has been reported, the clauses do it: that is once for each window.
 
 Invariant: what it computes is what the clauses, the windows and `totals.Totals` would have computed.
 
@@ -12,49 +11,57 @@ Source: DESIGN 4; SEMANTICS 2.7 and 3.2.
 from __future__ import annotations
 
 from functools import partial
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.analysis.windowed_rows import totalled_by
 from cartesius.data.events import Window
+from cartesius.data.queues import Queue
+from cartesius.direct.closing import Freed, of_first
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct.direct_texts import DirectText, event_text, filters_of
+from cartesius.direct.leaving import Leaving
 from cartesius.expressions.expressions import Field, Part, WindowOf
-from cartesius.expressions.value_functions import Chained
-from cartesius.language.families import enter
 from cartesius.plan.nodes import Aggregate, Let, Now, Regular, TakeBack
 from cartesius.results.totals import Totals
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
+    from cartesius.data.entries import Entry
     from cartesius.direct.direct_texts import Make
+    from cartesius.direct.leaving import Found
     from cartesius.expressions.expressions import Expression
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
 
 _KNOWN: Final = frozenset({Regular, TakeBack, Aggregate, Now, Let})
-_WAITING: Final = frozenset({"on_close", "final"})
-_IN_WINDOWS: Final = """
+IN_WINDOWS: Final = """
     if type(start) is not int or type(end) is not int:
-        return steps.given_up.leave("its time is no number")
+        raise LeftToClauses("its time is no number")
     first, last = (end - size - offset) // period + 1, (start - offset) // period
     known = ahead.known
     if first != known[0] or last != known[1]:
         known = ahead.look(first, last)
     windows = known[2]
+    if not windows:
+        raise LeftToClauses("it is in no window")
+"""
+_OPEN: Final = """
     copy = opener.copies.get(COPY)
-    if copy is None or not windows:
-        return steps.given_up.leave("a window opens, or there is none")
+    if copy is None:
+        raise LeftToClauses("a window opens")
     contents = copy.contents
 """
 _HOLD_NOTHING: Final = """
     for window in windows:
         held = contents.get(window)
         if held is None or len(held):
-            return steps.given_up.leave("a window opens, or holds what has come")
+            raise LeftToClauses("a window opens, or holds what has come")
 """
 _ADD: Final = """
     found = new_totals.get(key)
@@ -76,12 +83,6 @@ _KEEP: Final = """
             rows = of_windows.of[window,] = {}
         rows[key] = None
 """
-_ARE_OPEN: Final = """
-    reported = copy.reported
-    for window in windows:
-        if window not in contents or window in reported:
-            return steps.given_up.leave("a window opens, or has been reported")
-"""
 
 
 class Ahead:
@@ -99,21 +100,36 @@ class Ahead:
         return self.known
 
 
+def in_windows(opener: Installed) -> dict[str, Any]:
+    """Return what the names mean of what finds the windows of an event."""
+    node = opener.node
+    assert isinstance(node, Regular)  # Invariant: who asks has seen that
+    found = {"opener": opener, "ahead": Ahead(node), "delay": node.lateness - 1, "no_events": Queue()}
+    return found | {"size": node.size, "period": node.period, "offset": node.offset}
+
+
+def leaving_windows(join: Join, opener: Installed, takes: Mapping[int, Callable[[Entry], None]]) -> Leaving:
+    """Return what lets windows go, and what is in them, given what takes an entry out of each slot."""
+    freed = Freed(join, opener)
+    found: list[Found] = [(partial(freed.entries, slot), slot, takes[slot.index]) for slot in join.slots]
+    return Leaving(join.world, {opener: found}, freed)
+
+
 class DirectWindowed(DirectText):
     """The function of one slot whose events come into windows of one size."""
 
-    def __init__(self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None) -> None:
-        super().__init__(join, slot, steps, lateness)
-        node = opener.node
-        assert isinstance(node, Regular)  # Invariant: who makes it has seen that
+    def __init__(
+        self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None, *, meets: bool = False
+    ) -> None:
+        super().__init__(join, slot, steps, lateness, meets=meets)
         self._opener = opener
-        self._scope |= {"opener": opener, "ahead": Ahead(node)}
-        self._scope |= {"size": node.size, "period": node.period, "offset": node.offset}
+        self._scope |= in_windows(opener)
 
     def _in_windows(self, are_open: str) -> None:
         """Write what finds the windows, of which it must be true that they ``are_open``; the keys are known."""
         prefix = "".join(f"key{space}, " for space in self._opener.prefixes[self._own])
-        self._lines.add(_IN_WINDOWS.replace("COPY", f"({prefix})"))
+        self._lines.add(IN_WINDOWS)
+        self._lines.add(_OPEN.replace("COPY", f"({prefix})"))
         self._lines.add(are_open)
 
 
@@ -154,12 +170,11 @@ class DirectTotalsCode(DirectWindowed):
         assert batch.windows is not None  # Invariant: likewise
         self._key = key
         self._group = group = output.group
-        lift = getattr(group.lift, "outer", None) if _of_first(group.lift) else group.lift
+        lift = getattr(group.lift, "outer", None) if of_first(group.lift) else group.lift
         self._scope |= {"kept": output, "of_windows": batch.windows.rows, "total_key": batch.row_key, "lift": lift}
         self._scope |= {"empty": group.empty, "combine": group.combine, "finish": group.finish}
 
     def _prepare(self) -> None:
-        self._in_windows(_HOLD_NOTHING)
         super()._prepare()
         self._lines.add("""
             totals = kept.totals
@@ -168,6 +183,7 @@ class DirectTotalsCode(DirectWindowed):
         """)
 
     def _find_out(self) -> None:
+        self._in_windows(_HOLD_NOTHING)
         lines, key = self._lines, self._key
         of_window = isinstance(key, WindowOf)
         name = key.name if isinstance(key, Field) and isinstance(key.target, Part) else ""
@@ -178,12 +194,12 @@ class DirectTotalsCode(DirectWindowed):
             lines.add(f"by = {self._texts.of(key)}")
         self._leave_without_keys("a key is null", lambda one: "by" if _reads(one, name) else None)
         self._filter(filters_of(self._join, self._slot), "len(windows)")
-        lines.add("element = lift(value)" if _of_first(self._group.lift) else "")
+        lines.add("element = lift(value)" if of_first(self._group.lift) else "")
         with lines.under("for window in windows:"):
             lines.add(f"key = {'window' if of_window else '(by, window)'}")
             if not of_window:
                 lines.add("if type(by) is not int and type(by) is not str:\n    key = total_key((), (value, key))")
-            lines.add(_ADD.replace("LIFTED", "element" if _of_first(self._group.lift) else "lift((value, key))"))
+            lines.add(_ADD.replace("LIFTED", "element" if of_first(self._group.lift) else "lift((value, key))"))
         with lines.under("for key, (before, total, _) in new_totals.items():"):
             lines.add("""
                 old = () if before is None else (finish(before[0]),)
@@ -198,50 +214,6 @@ class DirectTotalsCode(DirectWindowed):
         self._lines.add(_KEEP)
 
 
-def _of_first(lift: Any) -> bool:
-    """Whether a total is of the first of (value, key), as `aggregate` writes it."""
-    inner = lift.inner if isinstance(lift, Chained) else None
-    return isinstance(inner, itemgetter) and inner.__reduce__()[1] == (0,)
-
-
 def _reads(compute: Any, name: str) -> bool:
     """Whether a key is the field of that name."""
     return isinstance(compute, attrgetter) and compute.__reduce__()[1] == (name,)
-
-
-def held_of(join: Join, index: int) -> Make | str:
-    """Return what makes the function of a slot whose windows wait, or why it needs all of the handlers."""
-    slot, pattern = join.slots[index], join.pattern
-    opener = next((one for one in join.installed if isinstance(one.node, Regular)), None)
-    if opener is None or not slot.has_windows:
-        return "it is in no windows of one size"
-    node = opener.node
-    assert isinstance(node, Regular)  # Invariant: it has been looked for
-    if not node.reports & _WAITING or not node.reports <= _WAITING | {"non_empty"}:
-        return f"{opener.restriction!r} shows at once what comes, or from time to time"
-    if node.content is not None or node.ticks != "tuple" or node.t0 is not None:
-        return f"{opener.restriction!r} says more than how long windows are, and when they are reported"
-    entering = (one for one in join.installed for _, family, _, _ in one.marks if family is enter)
-    if any(one is not opener for one in entering) or pattern.alternative is not None or pattern.absent.names:
-        return "its events concern others, or are seen before they are in windows"
-    if slot.shared is not None or slot.notes_door or slot.n is not None:
-        return "its events are noted besides"
-    return partial(DirectHeldCode, join, slot, opener)
-
-
-class DirectHeldCode(DirectWindowed):
-    """The function of one slot whose windows wait, and its text."""
-
-    def _find_out(self) -> None:
-        self._keys(but=self._join.bindings.window_space)
-        self._leave_without_keys("a key is null")
-        self._in_windows(_ARE_OPEN)
-        self._entry()
-
-    def _change(self) -> None:
-        self._lines.add(f"""
-            {self._part}.number = -1
-            {self._part}.more = {{"step": world.steps}}
-            for window in windows:
-                contents[window] = contents[window].append({self._part})
-        """)

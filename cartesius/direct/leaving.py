@@ -32,22 +32,23 @@ if TYPE_CHECKING:
     from cartesius.language.families import Slot
     from cartesius.rows.partial_rows import PartialRows
 
-Found: TypeAlias = "tuple[dict[Any, Any], Slot, Callable[[Entry], None]]"
-"""Where the entries of a slot that are due are found; the slot; and what takes one out."""
+Found: TypeAlias = "tuple[Callable[[int, tuple[Any, ...]], Sequence[Entry]], Slot, Callable[[Entry], None]]"
+"""What finds the entries of a slot that are due, by the time and the key of a copy; the slot; what takes one out."""
 _EXPIRED: Final = int(Fate.EXPIRED)
+_NONE: Final[Mapping[int, int]] = {}
 
 
 def found_by(one: Installed, takes: Mapping[int, Callable[[Entry], None]]) -> list[Found]:
     """Return where the entries are found that a restriction lets leave, given what takes one out of each slot."""
-    return [(slot.memory.parts()[1][one.dues[slot]], slot, takes[slot.index]) for slot in one.named]
+    return [(partial(due_under, slot.memory.parts()[1][one.dues[slot]]), slot, takes[slot.index]) for slot in one.named]
 
 
-def _due(table: dict[Any, Any], time: int, key: tuple[Any, ...]) -> tuple[Entry, ...]:
-    """Return the entries that a table has under a key and a time."""
-    due = table.get((*key, time) if key else time)
-    if due is None:
+def due_under(table: dict[Any, Any], time: int, key: tuple[Any, ...]) -> tuple[Entry, ...]:
+    """Return the entries that an index has under a key and a time."""
+    found = table.get((*key, time) if key else time)
+    if found is None:
         return ()
-    return tuple(due.values()) if type(due) is dict else (due,)
+    return tuple(found.values()) if type(found) is dict else (found,)
 
 
 def _given(join: Join, parts: Candidate, part: Entry, values: Sequence[Any]) -> Iterator[Event]:
@@ -86,8 +87,8 @@ class Unmatched:
         """Let out the rows of what leaves, and let their partners know that they have met it."""
         rows, batch = self._rows, self._join.batch
         alone: list[Candidate] = []
-        due = [(slot, entry) for table, slot, _ in found for entry in _due(table, time, key)]
-        for slot, entry in due:
+        leaving = [(slot, entry) for find, slot, _ in found for entry in find(time, key)]
+        for slot, entry in leaving:
             other = 1 - slot.index
             if rows.optional[other] and other not in entry.noted("met", ()) and not rows.partners(slot.index, entry):
                 alone.append([entry if one is slot else None for one in self._join.slots])
@@ -95,7 +96,7 @@ class Unmatched:
         for parts in alone if len(alone) < 2 else sorted(alone, key=batch.rank):
             (part,) = [part for part in parts if part is not None]
             out += _given(self._join, parts, part, batch.body.yields(parts))
-        for slot, entry in due:
+        for slot, entry in leaving:
             for partner, met in news(rows, slot.index, entry):
                 self._noted.append((partner, partner.more))
                 partner.note(met=met)
@@ -149,14 +150,31 @@ class Undecided:
 class Met:
     """The deadlines that one push has met, and what has left by them."""
 
-    __slots__ = ("_deciding", "_emptied", "_gone", "_world", "items")
+    __slots__ = ("_cancelled", "_deciding", "_dropped", "_emptied", "_gone", "_world", "items")
 
     def __init__(self, world: World, deciding: Deciding | None) -> None:
         self._world = world
         self._deciding = deciding
         self.items: list[Deadline[Any]] = []
+        self._dropped: list[Deadline[Any]] = []  # which nobody wanted any more
+        self._cancelled = world.deadlines.cancelled
         self._gone: list[tuple[Slot, Entry]] = []
         self._emptied: list[tuple[Installed, tuple[Any, ...]]] = []
+
+    @property
+    def steps(self) -> int:
+        """How many steps it takes."""
+        return 2 * len(self.items)
+
+    def take(self, heap: list[Deadline[Any]]) -> None:
+        """Take the first of the deadlines."""
+        item = heap[0]
+        time, _, number, installed, key = item
+        is_wanted = installed.due.get(key, _NONE).get(time) == number
+        (self.items if is_wanted else self._dropped).append(item)  # so `undo` knows, wherever somebody interrupts
+        heapq.heappop(heap)
+        if not is_wanted:
+            self._world.deadlines.cancelled -= 1
 
     def meet(self, found: Mapping[Installed, Sequence[Found]], out: list[Event]) -> None:
         """Meet what has been taken."""
@@ -169,14 +187,14 @@ class Met:
                 self._emptied.append((installed, key))
             if deciding is not None:
                 deciding.decide(time, key, found[installed], out)
-            for table, slot, take in found[installed]:
-                for entry in _due(table, time, key):
+            for find, slot, take in found[installed]:
+                for entry in find(time, key):
                     gone.append((slot, entry))
                     take(entry)
 
     def finish(self) -> None:
         """Count steps and what has left; forget copies that wait for nothing, once the push has asked for its own."""
-        self._world.steps += 2 * len(self.items)
+        self._world.steps += self.steps
         fates = self._world.fates
         for slot, _ in self._gone:
             fates[slot.ledger.base + _EXPIRED] += 1
@@ -185,12 +203,15 @@ class Met:
         for installed, key in self._emptied:
             if key not in installed.due:
                 del installed.copies[key]
+        if self._world.deadlines.cancelled:
+            self._world.deadlines.clean()
 
     def undo(self) -> None:
         """Take all back, and close the journal, which was opened when the first was met."""
         heap = self._world.deadlines.heap
-        if self.items and heap and heap[0] is self.items[-1]:  # an error came before it was taken
-            self.items.pop()
+        for taken in (self.items, self._dropped):
+            if taken and heap and heap[0] is taken[-1]:  # an error came before it was taken
+                taken.pop()
         if self._gone and self._gone[-1][1].number in self._gone[-1][0].memory.parts()[0]:  # likewise
             self._gone.pop()
         if self._deciding is not None:
@@ -203,6 +224,9 @@ class Met:
             time, _, number, installed, key = item
             heapq.heappush(heap, item)
             installed.due.setdefault(key, {})[time] = number
+        for item in self._dropped:
+            heapq.heappush(heap, item)
+        self._world.deadlines.cancelled = self._cancelled
         self._world.journal.is_open = False
 
 
@@ -226,21 +250,17 @@ class Leaving:
         Raises:
             Exception: Something has failed, such as that a payload has been changed: nothing has changed, either.
         """
-        deadlines = self._world.deadlines
-        if deadlines.cancelled:
-            return None
         met = Met(self._world, self._deciding)
-        heap, items = deadlines.heap, met.items
-        self._world.journal.is_open = True  # what has left is gone, until it is taken back
+        heap = self._world.deadlines.heap
         try:
-            while heap and (item := heap[0])[0] < before:
-                if item[3] not in self._found:
+            self._world.journal.is_open = True  # what has left is gone, until it is taken back
+            while heap and heap[0][0] < before:
+                if heap[0][3] not in self._found:
                     met.undo()
                     return None
-                items.append(item)  # `undo` knows it then, wherever somebody interrupts
-                heapq.heappop(heap)
+                met.take(heap)
             met.meet(self._found, out)
-        except Exception:
+        except BaseException:  # also where somebody interrupts what it calls
             met.undo()
             raise
         return met

@@ -30,9 +30,21 @@ from cartesius.data.journals import Journal
 from cartesius.errors import CartesiusError, EngineBroken
 from cartesius.programs import steps as steps_module
 from cartesius.programs.doors import check_usable
-from restrictions import affinely, aligning, in_event_time, key_by, most_recently, only, optionally, tumbling, within
+from restrictions import (
+    affinely,
+    aligning,
+    in_event_time,
+    key_by,
+    most_recently,
+    only,
+    optionally,
+    session,
+    tumbling,
+    within,
+)
 from restrictions.streams import interval_join, map_
-from restrictions.tables import aggregate, count, inner_join, map_table
+from restrictions.tables import aggregate, count, inner_join, map_table, sum_
+from restrictions.windows import on_close
 from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_windows  # noqa: F401 - they enter exports
 from tests.laws.catalogue import EXPORTS, Program, program_of
 from tests.laws.catalogue_rows import fruitful_rows
@@ -232,6 +244,32 @@ def test_rows_without_a_partner_come_or_not_and_partners_know_or_not():
         outcomes += Counter(check(scene, kind, at) for at in lines for kind in (Alarm, KeyboardInterrupt))
     assert outcomes["done"] + outcomes["undone"] > 40, outcomes
     assert sum(outcomes.values()) > 100
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda stream: aggregate(stream, sum_.of("n"), by="k", restrict=session(3)),
+        lambda stream: aggregate(stream, sum_.of("n"), by="k", restrict=tumbling(3, report=on_close)),
+        lambda stream: correlate(
+            x=stream, yields=lambda x: x.n, restrict=key_by(x="k") | tumbling(3) | most_recently("x")
+        ),
+    ],
+)
+def test_windows_that_close_are_given_and_gone_or_neither(make):
+    """At each line that lets totals out, and of the function: two close, and one goes on, or begins."""
+    stream = Reactive("stream")
+    output = make(stream)
+    program = Program((str(output.pattern),), (stream,), (output,), frozenset(), {"lateness": 0}, 1, False)
+    said = [(0, 0), (1, 0), (0, 1), (2, 2), (0, 3), (2, 6), (0, 10), (1, 30)]
+    rows = tuple([Row(stream, {"k": k, "n": n}, (at, at)) for n, (k, at) in enumerate(said)])
+    outcomes = Counter()
+    for place in (5, 6, 7):
+        scene = Scene(program, "in_place", rows[:place], "push", partial(pushed, rows[place]), rows[place + 1 :])
+        steps = [(at, where) for at, (where, _) in enumerate(lines_of(scene)) if "direct/" in where or "<gen" in where]
+        assert any("closing" in where for _, where in steps)
+        outcomes += Counter(check(scene, KeyboardInterrupt, at) for at, _ in steps)
+    assert outcomes["undone"] > 100, outcomes
 
 
 def sampled(every: Iterable[Scene], most: int, draw: random.Random) -> list[Scene]:

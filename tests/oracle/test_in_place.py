@@ -73,6 +73,7 @@ class Both:
         """Compare all that can be seen, and all that a snapshot holds."""
         one, other = self.engines
         assert one.stats == other.stats
+        assert one.next_deadline == other.next_deadline
         assert one.snapshot() == other.snapshot()
         assert repr((one.clock, one.late, one.done)) == repr((other.clock, other.late, other.done))
         for engine in self.engines:
