@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cartesius.data.codec import pack, storable
-from cartesius.data.entries import ABSENT, Entry
+from cartesius.data.entries import ABSENT, Entry, Several
 from cartesius.data.queues import Queue
 from cartesius.errors import NotStorable
 from cartesius.storage.version_memories import Version
@@ -41,6 +41,14 @@ class Stored:
 @attrs.frozen
 class HeldSet:
     """A set of entries, as stored: entries are told apart by identity, which plain data are not."""
+
+    items: tuple[Any, ...]
+
+
+@storable
+@attrs.frozen
+class HeldList:
+    """Entries that are bound together as a list, as stored."""
 
     items: tuple[Any, ...]
 
@@ -77,7 +85,13 @@ def load_entry(stored: Stored) -> Entry:
 
 def save_fields(value: Any, places: dict[int, int]) -> Any:
     """Replace the entries in a copy's field by what is stored of them."""
-    return _map(value, Entry, lambda entry: save_entry(entry, places))
+
+    def save(entry: Entry) -> Any:
+        if isinstance(entry, Several):
+            return HeldList(tuple([save_entry(one, places) for one in entry.entries]))
+        return save_entry(entry, places)
+
+    return _map(value, Entry, save)
 
 
 def load_fields(value: Any, known: dict[int, Entry]) -> Any:
@@ -100,6 +114,8 @@ def _map(value: Any, kind: type, change: Any) -> Any:
         return type(value)([_map(item, kind, change) for item in value])
     if type(value) is dict:
         return {key: _map(item, kind, change) for key, item in value.items()}
+    if isinstance(value, HeldList):
+        return Several([_map(item, kind, change) for item in value.items])
     if isinstance(value, HeldSet):
         return {_map(item, kind, change) for item in value.items}
     if type(value) in (set, frozenset) and any(isinstance(item, kind) for item in value):

@@ -42,6 +42,7 @@ from restrictions import (
     tumbling,
     versioned,
     within,
+    without,
 )
 from restrictions.gates.row_gates import upserting
 from restrictions.windows import accumulated
@@ -630,3 +631,30 @@ LIST: Any = repeated(x, 2)
 def test_a_wrong_use_is_refused_with_its_remedy(make, message):
     with pytest.raises(InvalidArgument, match=message):
         make()
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place"])
+def test_rows_with_lists_that_wait_come_in_the_same_order_from_a_snapshot(tier):
+    """A list that waits in `without` is stored as the events that it binds, which say in which order its rows come."""
+    first, second = Reactive("first"), Reactive("second")
+
+    def rows():
+        return correlate(
+            a=first,
+            b=repeated(second, 2),
+            where=lambda b: successive(b, lambda one, other: one < other),
+            yields=lambda a, b: (a, list(b)),
+            restrict=without(first, after="a", within=1),
+        )
+
+    found = []
+    for is_restored in (False, True):
+        engine = Engine(rows(), tier=tier)
+        for value, at in ((8, (3, 6)), (13, (7, 8)), (14, (6, 9)), (16, (8, 11))):
+            engine.push(second, value, at=at)
+        engine.push(first, 17, at=11)
+        if is_restored:
+            engine = Engine.restore(engine.snapshot(), rows(), tier=tier)
+        found.append([(event.value, event.start, event.identity) for event in engine.close()])
+    assert found[0] == found[1]
+    assert len(found[0]) == 6
