@@ -50,18 +50,26 @@ class Freed:
         self._join = join
         self._opener = opener
         self._positions = {slot: (*opener.prefixes[slot.index], space) for slot in join.slots}
-        self._closed: list[tuple[Any, Window]] = []  # and the copies that have them
+        self._over: list[Window] = []  # of the present deadline
+        self._closed: list[tuple[Any, Window]] = []  # of all, and the copies that have them
 
     def entries(self, slot: Slot, time: int, key: tuple[Any, ...]) -> Sequence[Entry]:
         """Return what is in a slot of the windows that one deadline frees."""
         memory, positions = slot.memory, self._positions[slot]
-        windows = self._over(time, key)
-        return [entry for window in windows for entry in memory.keyed(positions, (*key, window))]
+        return [entry for window in self._over for entry in memory.keyed(positions, (*key, window))]
 
     def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
-        """Take note of the windows that one deadline frees."""
+        """Take note of the windows that one deadline frees.
+
+        Raises:
+            LeftToClauses: There are none, as of a session that grew in a snapshot of an earlier version.
+        """
         copy = self._opener.copies[key]
-        self._closed += [(copy, window) for window in self._over(time, key)]
+        self._over = sorted(window for window in copy.contents if copy.times_of(window)[1] == time)
+        if not self._over:
+            reason = "nothing is over at a time that was asked for"
+            raise LeftToClauses(reason)
+        self._closed += [(copy, window) for window in self._over]
 
     def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
         """Forget the windows."""
@@ -72,19 +80,6 @@ class Freed:
     def undo(self) -> None:
         """Forget what would have been freed."""
         self._closed.clear()
-
-    def _over(self, time: int, key: tuple[Any, ...]) -> list[Window]:
-        """Return the windows of one copy that are freed by one deadline.
-
-        Raises:
-            LeftToClauses: There are none, as of a session that grew in a snapshot of an earlier version.
-        """
-        copy = self._opener.copies[key]
-        found = sorted(window for window in copy.contents if copy.times_of(window)[1] == time)
-        if not found:
-            reason = "nothing is over at a time that was asked for"
-            raise LeftToClauses(reason)
-        return found
 
 
 class Closing(Freed):
@@ -103,7 +98,7 @@ class Closing(Freed):
         super().decide(time, key, found, out)
         copy, name = self._opener.copies[key], self._join.name
         totals: dict[Any, list[Any]] = {}
-        for window in self._over(time, key):
+        for window in self._over:
             self._n_given += len(copy.contents[window])
             self._add(copy.contents[window], window, totals)
         for of, (total, start, end) in totals.items():

@@ -26,7 +26,7 @@ from cartesius.correlations.runners import InPlace
 from cartesius.data.entries import FRESH
 from cartesius.data.generated import commented
 from cartesius.direct.direct_loops import DirectLoops
-from cartesius.direct.direct_places import DirectPlaces
+from cartesius.direct.direct_places import DirectPlaces, take_from
 from cartesius.direct.direct_shapes import Shape, sets_aside, standing
 from cartesius.direct.direct_texts import FAILING, FINISH, DirectText
 from cartesius.direct.leaving import Leaving, found_by
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
     from cartesius.storage.kept_rows import KeptRows
-    from cartesius.storage.memories import Memory
 
 
 @attrs.frozen(eq=False)
@@ -111,12 +110,8 @@ def _expiring(join: Join) -> Leaving | None:
         return None
     if any(one.is_table for one in join.slots):
         return None
-    takes = {slot.index: partial(_take, slot.memory) for slot in join.slots}
+    takes = {slot.index: partial(take_from, slot.memory) for slot in join.slots}
     return Leaving(join.world, {one: found_by(one, takes) for one in bands})
-
-
-def _take(memory: Memory, entry: Entry) -> None:
-    memory.take(entry, memory.places_of(entry))
 
 
 class DirectClauseCode(DirectText):

@@ -131,7 +131,7 @@ class DirectPlaces:
     def taking(self) -> Callable[[Entry], None]:
         """Return what takes an entry out, or raises a LookupError, as its payload has changed, and has done nothing."""
         if not self._is_known:
-            return partial(_take, self._slot.memory)
+            return partial(take_from, self._slot.memory)
         lines, slot = Lines(), self._slot.index
         with lines.under("def take(entry):"):
             lines.add("number = entry.number")
@@ -176,5 +176,6 @@ def _is_somewhere(names: list[str]) -> str:
     return f"if {' and '.join(conditions)}:" if conditions else ""
 
 
-def _take(memory: Memory, entry: Entry) -> None:
+def take_from(memory: Memory, entry: Entry) -> None:
+    """Take an entry out, by asking the memory where it is."""
     memory.take(entry, memory.places_of(entry))

@@ -446,7 +446,7 @@ BANDS: Final[frozenset[type[Node]]] = frozenset({Within, Lasting, Apart})
 ONLY_CLAUSES: Final[frozenset[type[Node]]] = frozenset(
     {Opaque, Choose, Relation, Versions, InTime, Never, AllowLate, Freed, Retain, Single, Sessions, Assigned}
 )
-"""What no kernel over columns runs."""
+"""What no kernel over columns runs, but two of one kind each (`columns.batches.plans.OF_THEIR_OWN`)."""
 
 
 def slots_of_node(node: Node) -> Slots:

@@ -10,7 +10,7 @@ Source: SEMANTICS 3.1 and 3.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from cartesius.analysis.windowed_rows import totalled_by
 from cartesius.columns.bodies.computed import Keys, traced
 from cartesius.columns.bodies.vectorising import heading
-from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing
+from cartesius.columns.stages.rows import BEFORE, FAR, Flow, Rows, joined, nothing
 from cartesius.columns.stages.spans import until
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.stored_rows import entries_of
@@ -28,8 +28,9 @@ from cartesius.columns.vectors.segments import Segments
 from cartesius.columns.vectors.vectors import TUPLE, NotColumnar, Struct
 from cartesius.columns.windows.sessions_of_rows import LATE, SessionsOfRows, sessions_of
 from cartesius.columns.windows.totalled_rows import TotalledRows, by_unknown_groups
+from cartesius.columns.windows.window_deliveries import told_late
 from cartesius.columns.windows.window_state import load_held
-from cartesius.data.events import Event, Window
+from cartesius.data.events import Window
 from cartesius.data.queues import Queue
 from cartesius.expressions.expressions import Apply, Expression, WindowOf
 from cartesius.plan.nodes import Aggregate, KeyBy, Now, Sessions, TakeBack
@@ -77,8 +78,10 @@ class SessionTotals(Stage):
         number = np.where(rows.position == BEFORE, rows.number, rows.position + (self.join.world.steps + 1))
         rows = attrs.evolve(rows, number=number)
         found, now = self._sessions(rows, moment.clock), until(moment, self.join.world)
-        late = [self._late(rows, found, row) for row in found.reach]
         is_late = found.of == LATE
+        reach = found.reach.values()
+        aside, freed = rows.take(np.array([*found.reach], np.int64)), [due + 1 for _, due in reach]
+        late = told_late(self.join.slots[0], aside, reach, freed)
         leaves = np.append(found.due < now, [False])[found.of]
         state = _state(rows.take(np.flatnonzero(~leaves & ~is_late)))
         if not leaves.any():
@@ -86,14 +89,6 @@ class SessionTotals(Stage):
         assert moment.clock is not None  # Invariant: before all times nothing is over
         flow, n = self._flow(rows.take(np.flatnonzero(leaves)), found, leaves, moment.clock), int(leaves.sum())
         return Outcome(flow, state, n, late, {0: n})
-
-    def _late(self, rows: Rows, found: SessionsOfRows, row: int) -> tuple[int, Any]:
-        """Return a row that is too late for all sessions, as ``engine.late`` has it, with its step."""
-        (slot,), one, (first, due) = self.join.slots, rows.take(np.array([row])), found.reach[row]
-        start, end, ordinal = int(one.start[0]), int(one.end[0]), int(one.ordinal[0])
-        event = Event(one.payload.to_list()[0], start, end, 1, slot.source, (slot.source, ordinal))
-        reason = f"its last window, {(first, due)}, was freed when the clock reached {due + 1}"
-        return int(one.position[0]), (event, slot.name, reason)
 
     def _sessions(self, rows: Rows, clock: Ints | None = None) -> SessionsOfRows:
         codes, count = np.zeros(len(rows), np.int64), 1
@@ -198,6 +193,8 @@ def session_totals_stage(join: Join) -> Stage | str | None:
     is_plain = node.content is None and node.ticks == "tuple" and not node.displaces
     if node.lateness or "on_close" not in node.reports or not is_plain:
         return "its sessions may be merged once they are over, or keep what is in them otherwise"
+    if node.gap > FAR:
+        return "its sessions are very long"
     if installed.floor_slots:
         return "when its sessions are over depends on what gates hold"
     if reason := not_plain(join):

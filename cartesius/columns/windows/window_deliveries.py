@@ -15,6 +15,8 @@ from cartesius.columns.stages.spans import clock_of
 from cartesius.data.events import Event
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from cartesius.batching.world import World
@@ -146,14 +148,29 @@ def _late(spans: Spans, slot: Slot, rows: Rows, every: Indices, alive: NDArray[n
         return []
     in_some, in_open = np.bincount(every, minlength=len(rows)), np.bincount(every[alive], minlength=len(rows))
     aside = rows.take(np.flatnonzero((in_some > 0) & (in_open == 0) & (rows.position != BEFORE)))
-    last = spans.objects((aside.start - spans.offset) // spans.period)
+    windows = spans.objects((aside.start - spans.offset) // spans.period)
+    return told_late(slot, aside, windows, [window.end + spans.lateness for window in windows])
+
+
+def told_late(
+    slot: Slot, aside: Rows, windows: Iterable[tuple[int, int]], until: Iterable[int]
+) -> list[tuple[int, Any]]:
+    """Return events that are too late for all windows, as ``engine.late`` has them, each with its step.
+
+    Args:
+        slot: The slot that they came to.
+        aside: The events.
+        windows: The last window of each.
+        until: The clock at which that was freed.
+    """
     times = zip(aside.start.tolist(), aside.end.tolist(), aside.ordinal.tolist(), strict=True)
+    values = aside.payload.to_list()
     late = []
-    for position, value, (start, end, ordinal), window in zip(
-        aside.position.tolist(), aside.payload.to_list(), times, last, strict=True
+    for position, value, (start, end, ordinal), window, freed in zip(
+        aside.position.tolist(), values, times, windows, until, strict=True
     ):
         event = Event(value, start, end, 1, slot.source, (slot.source, ordinal))
-        reason = f"its last window, {tuple(window)}, was freed when the clock reached {window.end + spans.lateness}"
+        reason = f"its last window, {tuple(window)}, was freed when the clock reached {freed}"
         late.append((position, (event, slot.name, reason)))
     return late
 

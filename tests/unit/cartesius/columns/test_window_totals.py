@@ -320,6 +320,7 @@ def test_what_a_sum_cannot_add_is_raised_as_from_a_push():
         (tumbling(10, on_leave="displace"), "kept, as they may be taken back"),
         (session(5, lateness=1), "merged once they are over"),
         (session(5, on_leave="displace"), "keep what is in them otherwise"),
+        (session((1 << 63) - 1), "very long"),
         (session(5) | only("x", lambda n: n > 0), "is kept otherwise"),
         (key_by(x=lambda n: n) | session(5), "not by session"),
         (fixed(0, 9), "is run as written"),
