@@ -60,6 +60,12 @@ def cancel_at(time: Time) -> None:
     installed.cancel_at(time, key)
 
 
+def is_awaited(time: Time) -> bool:
+    """Whether this copy waits for a `tick` at ``time`` that is still to come. Only in a clause of a restriction."""
+    installed, key = of_clause("is_awaited")
+    return time in installed.due.get(key, ())
+
+
 def due_at(slot: Slot, time: int) -> list[Entry]:
     """Return what is stored in ``slot`` under the copy's key that nothing can match once the clock is past ``time``.
 

@@ -61,6 +61,7 @@ class RowMemory(Memory):
         if others is not None:
             if self._entries[key] is entry:
                 self._entries[key] = others.pop()
+                self._is_shuffled = True  # by a roll-back, an older one in the place of a newer
             else:
                 others.remove(entry)
             if not others:

@@ -18,7 +18,7 @@ from cartesius.language import families
 from cartesius.language.clauses import slot_of
 from cartesius.language.restriction_base import slot_families
 from cartesius.plan.nodes import Assigned, Node
-from cartesius.rows.clock_clauses import ask_tick, clock, is_past, may_close, notify_at_time
+from cartesius.rows.clock_clauses import ask_tick, clock, is_awaited, is_past, may_close, notify_at_time
 from cartesius.rows.window_clauses import (
     catch_up,
     close_window,
@@ -256,7 +256,7 @@ class windowing(Restriction):
         for window in shown:
             self._release(window, now)
         for window in sorted(self.contents):
-            if self._freed_at(window) <= now and may_close(self._freed_at(window) - 1):
+            if self._has_come(self._freed_at(window), now) and may_close(self._freed_at(window) - 1):
                 if window in shown and may_others_wait():
                     notify_at_time(now - 1)  # what has come inside may wait there for what is due as well
                 else:
@@ -280,12 +280,18 @@ class windowing(Restriction):
     def _is_ending(self, window: Window, now: Time) -> bool:
         """Whether a window is reported, or freed, by now."""
         time = self._report_time(window)
-        return (time is not None and time <= now) or self._freed_at(window) <= now or self._is_multiple(window, now)
+        has_come = [self._has_come(one, now) for one in (time, self._freed_at(window)) if one is not None]
+        return any(has_come) or self._is_multiple(window, now)
+
+    def _has_come(self, time: Time, now: Time) -> bool:
+        """Whether a time has come: a tick of another kind may be before that of the deadline, in the same instant."""
+        return time <= now and (is_past(time - 1) or not is_awaited(time - 1))
 
     def _is_multiple(self, window: Window, now: Time) -> bool:
         """Whether a window that is reported from time to time is so now: once at each multiple, when that is due."""
         is_open = self.report.is_periodic and window.start < now <= window.end and not is_past(now - 1)
-        return is_open and now % in_units(self.report.period, "period") == 0
+        is_multiple = is_open and now % in_units(self.report.period, "period") == 0
+        return is_multiple and not is_awaited(now - 1)
 
     def _report_time(self, window: Window) -> Time | None:
         """Return when a window is reported, once; None if never, or whenever something comes."""
@@ -301,7 +307,9 @@ class windowing(Restriction):
         if not self.report.waits:
             return bool(self.contents[window])  # it was open, and is not any more
         time = self._report_time(window)
-        return self._is_multiple(window, now) or (time is not None and time <= now and may_close(time - 1))
+        if self._is_multiple(window, now):
+            return True
+        return time is not None and self._has_come(time, now) and may_close(time - 1)
 
     def _release(self, window: Window, now: Time) -> None:
         """Deliver what is held, in the batches in which it came."""

@@ -11,6 +11,7 @@ from restrictions import (
     affinely,
     as_table,
     fixed,
+    in_event_time,
     key_by,
     most_recently,
     retracting,
@@ -204,6 +205,28 @@ def test_a_window_may_be_opened_and_closed_within_a_batch(report):
     steps = [(level, "in", 1), (level, "buy", 2), (level, "out", 4), 5]
     visits = [("out", 1, 5), ("buy", 1, 5), ("in", 1, 5)]
     assert follow(seen, *steps) == [[], [], *([visits, []] if report is on_content_change else [[], visits])]
+
+
+@pytest.mark.parametrize("report", [on_content_change, on_close, final])
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+def test_a_window_that_is_closed_by_its_last_event_has_all_that_comes_in_that_instant(report, tier):
+    """As a gate before lets one event go after the other: the window is not freed between two of them."""
+
+    def until_out(event, present):
+        if event.value == "out":
+            return [Window(window.start, event.end + 1) for window in present]
+        return present or [Window(event.start)]
+
+    released = correlate(x=level, yields=lambda x: x, restrict=in_event_time(0))
+    visit = correlate(
+        x=released, yields=lambda x, window: (x, window.start, window.end), restrict=windowed(until_out, report=report)
+    )
+    engine = Engine(visit, tier=tier)
+    given_ = []
+    for value, at in [("in", 3), ("out", 9), ("buy", 9), ("go", 9)]:
+        given_ += values(engine.push(level, value, at=at))
+    assert given_ + values(engine.close()) == [(value, 3, 10) for value in ("in", "out", "buy", "go")]
+    assert not engine.late
 
 
 def test_an_event_of_two_slots_is_one_of_the_events_of_a_batch():
