@@ -126,7 +126,6 @@ class Sketch:
     """What the correlation makes, if its restrictions say so."""
     report: str = ""
     content: str = ""
-    engine: Engine[Any] | None = None
     """That of the last line."""
 
     def begin(self, slots: Sequence[str]) -> None:
@@ -256,8 +255,8 @@ def program_of(focus: Sequence[str], seed: str, *, is_keyed: bool = False) -> Pr
             add_line(made, wanted, bound)
     except (CartesiusError, Refused):
         return None
-    assert made.engine is not None  # there is a line, and no lateness is refused that is none of the lines'
-    (output,), there = made.engine.outputs, set(made.engine.inputs.values())
+    output = bound[made.nodes[-1][0]]
+    there = set(Engine(output).inputs.values())  # no lateness is refused that is none of the lines'
     used = tuple(one for one in inputs if one in there)
     if not used:
         return None

@@ -6,7 +6,6 @@ import re
 from itertools import pairwise
 from typing import Any
 
-from cartesius import Engine
 from cartesius.errors import CartesiusError
 from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_windows
 from tests.laws.catalogue import EXPORTS, NAMES, Refused, Sketch
@@ -61,7 +60,6 @@ def _run(sketch: Sketch, line: str, kind: str, bound: dict[str, Any]) -> None:
     name = f"x{len(sketch.lines)}"
     line = line.replace("@", name, 1)
     exec(line, bound)
-    sketch.engine = Engine(bound[name])
     sketch.add(line, kind, name)
 
 
