@@ -50,6 +50,7 @@ class DirectCode(DirectText):
         windows = shape.windows
         super().__init__(shape.join, shape.slot, steps, lateness, meets=bool(shape.bands) or windows is not None)
         self._shape = shape
+        self._others = shape.partners
         self._follower = None if shape.then is None else FollowingCode(shape.then, steps, None)
         join = shape.join
         self._loops = DirectBands(shape, self._lines, self._constants, self._texts)

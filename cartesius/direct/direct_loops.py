@@ -106,11 +106,12 @@ class DirectLoops:
 
     def give(self, near: str = "") -> None:
         """Write what the body makes of a combination, if it is also ``near``."""
-        row = "[" + ", ".join(f"part{slot.index}" for slot in self._shape.join.slots) + "]"
+        parts = self._parts()
+        row = f"[{', '.join(parts)}]"
         pattern, body = self._shape.join.pattern, self._shape.join.batch.body
         yields = pattern.yields
         condition = ""
-        if pattern.has_traced_where:
+        if pattern.has_traced_where and not self._shape.is_alone:
             condition = f"if {self._texts.of_all(pattern.conditions())}:"
         elif body.where is not None:
             condition = f"if {self._constants.name(body.where)}({row}):"
@@ -119,7 +120,8 @@ class DirectLoops:
             stack.enter_context(self._lines.under(f"if {near}:" if near else ""))
             self._lines.add("tuples += 1" if self._shape.partial else "")
             if not pattern.is_generator:
-                text = self._texts.of(yields) if isinstance(yields, Expression) else ""
+                known = None if self._shape.is_alone else yields  # of missing parts the text knows nothing
+                text = self._texts.of(known) if isinstance(known, Expression) else ""
                 self._lines.add(f"result = {text or f'{self._constants.name(body.yields)}({row})[0]'}")
                 self._emit("0")
             else:
@@ -129,12 +131,16 @@ class DirectLoops:
             for i in sorted(self._shape.uses):
                 self._lines.add(f"left{i}[part{i}] = left{i}.get(part{i}, part{i}.more['uses']) - 1")
 
+    def _parts(self) -> list[str]:
+        """Return the names of the parts of a combination."""
+        there = {self._shape.slot.index, *self._shape.partners}
+        return [f"part{slot.index}" if slot.index in there else "None" for slot in self._shape.join.slots]
+
     def _emit(self, place: str, loop: str = "") -> None:
         """Write what makes an event of each result, at the hull of the parts."""
         self._lines.add("since, until = start, end")
-        others = [slot.index for slot in self._shape.join.slots if slot is not self._shape.slot]
-        widen(self._lines, [f"part{other}" for other in others])
-        identities = "".join(f"part{slot.index}._identity, " for slot in self._shape.join.slots)
+        widen(self._lines, [f"part{other}" for other in self._shape.partners])
+        identities = "".join("None, " if part == "None" else f"{part}._identity, " for part in self._parts())
         with self._lines.under(loop):
             identity = f"(correlation, ({identities}), {place})"
             self._lines.add(event_text("result", ("since", "until"), identity))

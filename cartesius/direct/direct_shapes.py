@@ -25,11 +25,13 @@ from cartesius.plan.nodes import (
     Now,
     Oldest,
     Regular,
+    Separate,
     Until,
     Uses,
 )
 from cartesius.results.outputs import Events
 from cartesius.rows.enumeration import Product
+from cartesius.rows.lone_events import Alone
 from cartesius.rows.partial_rows import MAX_SLOTS, PartialRows
 
 if TYPE_CHECKING:
@@ -66,12 +68,18 @@ class Shape:
     sequence: Installed | None  # whose parts are next to each other
     partial: PartialRows | None = None  # of which parts may be missing, known once their partners would have left
     windows: Installed | None = None  # what opens those in which events meet, each in one
+    is_alone: bool = False  # whether each event is a candidate of its own, and all other parts are missing
     then: Shape | None = None  # what a result does, if it comes to the slot of another correlation
 
     @property
     def rule(self) -> Rule | None:
         """Which entries of its own slot stay."""
         return self.rules.get(self.slot.index)
+
+    @property
+    def partners(self) -> list[int]:
+        """The slots of which a candidate has a part beside the new event."""
+        return [] if self.is_alone else [slot.index for slot in self.join.slots if slot is not self.slot]
 
     @property
     def stores(self) -> bool:
@@ -128,7 +136,7 @@ def _shape_of(program: Program, join: Join, index: int) -> Shape | str:
 
 def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
     batch = join.batch
-    known = OF_PRODUCTS | BANDS | {InSequence, Regular}
+    known = OF_PRODUCTS | BANDS | {InSequence, Regular, Separate}
     if batch.partial is not None:
         known = OF_PRODUCTS | BANDS | {May}
         reason = "other correlations are made from it" if is_followed else _objection_to_missing(join, batch.partial)
@@ -137,7 +145,7 @@ def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
     strange = run_as_written(join, known)
     if strange:
         return strange
-    if not isinstance(batch.output, Events) or type(batch.product) is not Product:
+    if not isinstance(batch.output, Events) or type(batch.product) not in (Product, Alone):
         return "its results are not single combinations of events"
     if any(slot.is_table or slot.reactive.table for slot in join.slots):
         return "not all slots are bound to streams"
@@ -219,10 +227,10 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
             if gate is not None or len(indexes) != len(join.slots) or one.prefix or node.limit is not None:
                 return f"{restriction!r} has a limit, is not alone, aligns by key, or not all slots"
             gate = one
-    assert isinstance(join.batch.product, Product)  # Invariant: `_objection` has seen that
     if sets_aside(join):
         return "events without a key are looked for, and set aside"
-    steps, walk = join.batch.product.plans[slot.index]
+    product = join.batch.product
+    steps, walk = product.plans[slot.index] if isinstance(product, Product) else ((), ())
     if walk:
         return f"other slots are linked with {slot.name} by way of others"
     sequence = next(iter(sequences), None)
@@ -240,7 +248,10 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
     shape = Shape(
         join, slot, tuple(steps), rules, uses, frozenset(momentary), filters_of(join, slot), gate, tuple(bands),
         tuple(orders), sequence, missing if isinstance(missing, PartialRows) else None, windows,
+        isinstance(product, Alone),
     )  # fmt: skip
+    if shape.is_alone and (uses or gate or bands or orders or sequence or missing or windows):
+        return "parts come alone, and something beside that says more than what is dropped, or stays"
     if windows is not None and (reason := _objection_to_windows(shape, windows)):
         return reason
     if bands and any(kind is Oldest for kind, _, _ in rules.values()):
