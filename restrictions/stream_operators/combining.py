@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cartesius import correlate
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Apply, Constant, Part, Tuple
+from cartesius.expressions.nulls import first_there
 from cartesius.language.reactives import Reactive, check_reactive
 from cartesius.language.restriction_base import Composition
 from restrictions.basics.completion import at_end, completing_with, completing_without_value, never_completing
@@ -162,14 +163,9 @@ def union(call: str, reactives: tuple[Reactive, ...]) -> Reactive:
     names = slot_names(call, reactives)
     for reactive in reactives:
         check_stream(reactive, call, reactive.name)
-    present = Apply(first_present, tuple(map(Part, names)), "first_present")
+    present = Apply(first_there, tuple(map(Part, names)), "coalesce")
     restrict = separately() | momentarily(*names) | fifo()
     return derived(call, reactives, dict(zip(names, reactives, strict=True)), present, restrict)
-
-
-def first_present(*parts: Any) -> Any:
-    """Return the part that is there."""
-    return next((part for part in parts if part is not None), None)
 
 
 def fork_join(*reactives: Reactive) -> Reactive:
