@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.data.events import EARLIEST
 from cartesius.direct.direct_absences import absence_of
-from cartesius.direct.direct_changes import mapping_of, optional_slots, outer_of
+from cartesius.direct.direct_changes import mapping_of, optional_slots, outer_of, rows_of
 from cartesius.direct.direct_clauses import DirectClauseCode, clauses_of
 from cartesius.direct.direct_codes import product_of
 from cartesius.direct.direct_held import held_of
 from cartesius.direct.direct_trees import tree_of
 from cartesius.direct.direct_windows import totals_of
 from cartesius.results.totals import Totals
+from cartesius.results.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,6 +118,8 @@ def _of_stream(program: Program, reactive: Reactive) -> Make | str:
             return held
         if isinstance(join.batch.output, Totals):
             return totals_of(program, join)
+        if isinstance(join.batch.output, View) and len(join.slots) == 1:
+            return rows_of(program, join, join.slots[index])
         if join.pattern.absent.names:
             return absence_of(program, join, index)
     return product_of(program, reactive)

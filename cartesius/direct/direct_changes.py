@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct.direct_texts import WRAP, DirectText, event_text, widen
-from cartesius.plan.nodes import OF_JOINS, AsTable, May, Recall, TakeBack
+from cartesius.language.reactives import Undeclared
+from cartesius.plan.nodes import OF_JOINS, AsTable, May, Recall, TakeBack, Upsert
 from cartesius.programs.doors import checked_value
 from cartesius.results.views import View
 from cartesius.storage.conservation import Fate
@@ -35,13 +36,14 @@ if TYPE_CHECKING:
     from cartesius.programs.steps import Steps
 
 _OF_ONE: Final = frozenset({TakeBack, AsTable, Recall})
+_OF_ROWS: Final = frozenset({TakeBack, AsTable, Upsert})
 _EXACT: Final = frozenset((int, str, bool, float, bytes, type(None)))
 
 
 def is_exact(key: Any) -> bool:
     """Whether what an index finds by a key is what equals it; a tuple of one may stand for what has no place in it."""
     kind = type(key)
-    return kind in _EXACT or (kind is tuple and len(key) > 1 and _EXACT.issuperset(map(type, key)))
+    return kind in _EXACT or (kind is tuple and len(key) != 1 and _EXACT.issuperset(map(type, key)))
 
 
 class DirectChange(DirectText):
@@ -49,6 +51,7 @@ class DirectChange(DirectText):
 
     identity = "source"
     row_key: ClassVar[str] = "key"
+    _if_update: str = "if type(value) is Update:"  # whether there is a new row
 
     def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None) -> None:
         super().__init__(join, slot, steps, lateness)
@@ -200,7 +203,7 @@ class JoinChange(DirectChange):
         """)
         with self._lines.under("if before is not None:"):
             self._find_places("before", "going")
-        with self._lines.under("if type(value) is Update:"):
+        with self._lines.under(self._if_update):
             self._row()
             self._leave_without_keys("a row has no key, and is set aside")
             self._find_places(part, "coming")
@@ -222,6 +225,64 @@ class JoinChange(DirectChange):
             else:
                 {self._count(Fate.DELIVERED)}
         """)
+
+
+def rows_of(program: Program, join: Join, slot: Slot) -> Make | str:
+    """Return what makes the function of a stream whose events are made rows, or why it needs all of the handlers."""
+    strange = run_as_written(join, _OF_ROWS)
+    if strange:
+        return strange
+    keys = [one.node.key for one in join.installed if isinstance(one.node, AsTable)]
+    if len(join.installed) != len(_OF_ROWS) or keys not in ([slot.name], [(slot.name,)]):
+        return "its results are not the rows that its events are made"
+    pattern, bindings = join.pattern, join.bindings
+    if type(join.batch.output) is not View or pattern.is_generator or bindings.spaces or slot.memory.parts()[1]:
+        return "its results are not the rows of one table, each by itself"
+    if slot.memory.finds or slot.reactive.pattern is not None:
+        return "its events are results, which may be taken back"
+    return standing(program, join) or partial(RowChange, join, slot)
+
+
+class RowChange(JoinChange):
+    """The function of a stream whose events are made rows, each in the place of that of its key, and its text."""
+
+    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None) -> None:
+        super().__init__(join, slot, steps, lateness)
+        self._by: Any = next(one.node.key for one in join.installed if isinstance(one.node, Upsert))
+        if not isinstance(self._by, Undeclared):
+            self._if_update = ""
+
+    def _take_in(self) -> None:
+        if isinstance(self._by, Undeclared):  # its values are changes
+            self._lines.add("""
+                if type(value) is not Update and type(value) is not Delete:
+                    raise LeftToClauses("a value is no change")
+                key = value.key
+            """)
+            return
+        self._lines.add(WRAP)
+        is_field = isinstance(self._by, str)
+        read = self._texts.field("value", self._by) if is_field else f"{self._constants.name(self._by)}(value)"
+        self._lines.add(f"key = {read}")
+
+    def _row(self) -> None:
+        if isinstance(self._by, Undeclared):
+            super()._row()
+        else:
+            self._number()
+
+    def _find_places(self, row: str, places: str) -> None:
+        self._lines.add(f"{places} = ()")
+
+    def _find_rows(self) -> None:
+        self._lines.add("old = now = nothing")
+        asks = self._join.batch.body.where is not None
+        for row, value in (("before", "old"), (self._part, "now")):
+            with self._lines.under(f"if {row} is not None{f' and where([{row}])' if asks else ''}:"):
+                self._lines.add(f"{value} = yields([{row}])[0]")
+        self._lines.add(f"tuples += {self._part} is not None")
+        with self._lines.under("if old is not nothing or now is not nothing:"):
+            self._tell("key")
 
 
 def outer_of(program: Program, join: Join, slot: Slot) -> Make | str:
