@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.data.events import EARLIEST
 from cartesius.direct.direct_absences import absence_of
-from cartesius.direct.direct_changes import mapping_of, optional_slots, outer_of, rows_of
+from cartesius.direct.direct_changes import announcing_of, mapping_of, optional_slots, outer_of, rows_of
 from cartesius.direct.direct_clauses import DirectClauseCode, clauses_of
 from cartesius.direct.direct_codes import product_of
 from cartesius.direct.direct_held import held_of
 from cartesius.direct.direct_trees import tree_of
 from cartesius.direct.direct_windows import totals_of
+from cartesius.results.outputs import Events
 from cartesius.results.totals import Totals
 from cartesius.results.views import View
 
@@ -131,6 +132,6 @@ def _of_table(program: Program, reactive: Reactive) -> Make | str:
         return f"{reactive.name} is bound to {len(bound) or 'no'} slots"
     ((join, index),) = bound
     if len(join.slots) == 1:
-        return mapping_of(program, join)
+        return (announcing_of if isinstance(join.batch.output, Events) else mapping_of)(program, join)
     is_outer = len(optional_slots(join)) == len(join.slots)
     return (outer_of if is_outer else tree_of)(program, join, join.slots[index])

@@ -5,6 +5,9 @@ the memory, in the place of the one before; where it is mapped or filtered the t
 row of an outer join of two has the key of both its parts, or of the one that it has: a change concerns the row of its
 own key. Other joins are those of `direct_trees`.
 
+This module is over 300 lines because what a change does to one table, to a join, and to what is told of it, has one
+writer.
+
 Invariant: what it computes is what the clauses, the enumeration and `views.View` would have computed.
 
 Source: DESIGN 4; SEMANTICS 1.10 and 2.1 to 2.6.
@@ -19,8 +22,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct.direct_texts import WRAP, DirectText, event_text, widen
 from cartesius.language.reactives import Undeclared
-from cartesius.plan.nodes import OF_JOINS, AsTable, May, Recall, TakeBack, Upsert
+from cartesius.plan.nodes import OF_JOINS, Announce, AsTable, May, Now, Recall, TakeBack, Upsert, Visit
 from cartesius.programs.doors import checked_value
+from cartesius.results.outputs import Events
 from cartesius.results.views import View
 from cartesius.storage.conservation import Fate
 from cartesius.storage.kept_rows import KeptRows
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 
 _OF_ONE: Final = frozenset({TakeBack, AsTable, Recall})
 _OF_ROWS: Final = frozenset({TakeBack, AsTable, Upsert})
+_OF_CHANGES: Final = frozenset({Announce, Now, Visit})
 _EXACT: Final = frozenset((int, str, bool, float, bytes, type(None)))
 
 
@@ -116,7 +121,7 @@ class MappingChange(DirectChange):
         self._scope |= {"kept": kept}
 
     def _find_out(self) -> None:
-        lines, part = self._lines, self._part
+        lines = self._lines
         self._take_in()
         lines.add("before = kept.row(key)")
         with lines.under("if type(value) is Update:"):
@@ -125,19 +130,26 @@ class MappingChange(DirectChange):
             lines.add("is_change = not before or not is_unchanged(before[0], row)")
         lines.add("else:\n    row = ABSENT\n    is_change = bool(before)")
         with lines.under("if is_change:"):
-            lines.add("old = now = nothing")
-            for condition, text, name in (
-                ("if before:", "value = wrap(before[0])", "old"),
-                ("if row is not ABSENT:", "value, tuples = row, 1", "now"),
-            ):
-                with lines.under(condition):
-                    lines.add(text)
-                    self._number()
-                    is_there = "" if self._join.batch.body.where is None else f"if where([{part}]):"
-                    with lines.under(is_there):
-                        lines.add(f"{name} = yields([{part}])[0]")
-            with lines.under("if old is not nothing or now is not nothing:"):
-                self._tell("key")
+            self._say()
+
+    def _say(self) -> None:
+        """Write what is said of a change."""
+        self._lines.add("old = now = nothing")
+        for condition, text, name in (
+            ("if before:", "value = wrap(before[0])", "old"),
+            ("if row is not ABSENT:", "value, tuples = row, 1", "now"),
+        ):
+            with self._lines.under(condition):
+                self._lines.add(text)
+                self._number()
+                with self._lines.under(self._if_there):
+                    self._lines.add(f"{name} = yields([{self._part}])[0]")
+        with self._lines.under("if old is not nothing or now is not nothing:"):
+            self._tell("key")
+
+    @property
+    def _if_there(self) -> str:
+        return "" if self._join.batch.body.where is None else f"if where([{self._part}]):"
 
     def _change(self) -> None:
         self._lines.add(f"""
@@ -150,6 +162,36 @@ class MappingChange(DirectChange):
             else:
                 {self._count(None)}
         """)
+
+
+def announcing_of(program: Program, join: Join) -> Make | str:
+    """Return what makes the function of a table whose changes are made a stream, or why it needs all of the handlers."""
+    (slot,) = join.slots
+    strange = run_as_written(join, _OF_CHANGES)
+    if strange:
+        return strange
+    if not any(isinstance(one.node, Now) for one in join.installed) or type(join.batch.output) is not Events:
+        return "its results are not the changes of one table"
+    if join.pattern.is_generator or join.bindings.spaces or not isinstance(slot.kept, KeptRows):
+        return "its rows are not kept by an input, or a change gives several results"
+    return standing(program, join) or partial(AnnouncingChange, join, slot, slot.kept)
+
+
+class AnnouncingChange(MappingChange):
+    """The function of a table of whose changes a stream is made, and its text."""
+
+    def _say(self) -> None:
+        self._lines.add("""
+            if row is ABSENT:
+                value = Delete(key, None if value.row is None else wrap(value.row))
+            else:
+                value = Update(key, row)
+            tuples = 1
+        """)
+        self._number()
+        with self._lines.under(self._if_there):
+            self._lines.add(f"result = yields([{self._part}])[0]")
+            self._lines.add(event_text("result", ("start", "end"), "(correlation, ((source, key), ), 0)"))
 
 
 # -- joins -------------------------------------------------------------------------------------------------------------
