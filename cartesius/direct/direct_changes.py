@@ -165,7 +165,7 @@ class MappingChange(DirectChange):
 
 
 def announcing_of(program: Program, join: Join) -> Make | str:
-    """Return what makes the function of a table whose changes are made a stream, or why it needs all of the handlers."""
+    """Return what makes the function of a table whose changes become a stream, or why it needs the handlers."""
     (slot,) = join.slots
     strange = run_as_written(join, _OF_CHANGES)
     if strange:
