@@ -12,6 +12,7 @@ Source: DESIGN 4.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.data.events import EARLIEST
@@ -29,8 +30,10 @@ from cartesius.results.views import View
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cartesius.correlations.join_shape import Join
     from cartesius.data.events import Event, Time
     from cartesius.direct.direct_texts import DirectText, Make
+    from cartesius.language.families import Slot
     from cartesius.language.reactives import Reactive
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
@@ -64,7 +67,7 @@ class DirectPushes:
         program = self._program
         make: Make | str = "what leaves, or is decided, waits for what gates hold"
         if not any(join.world.deadlines.floored for join in program.joins):
-            make = (_of_table if reactive.table else _of_stream)(program, reactive)
+            make = _of_input(program, reactive)
         bound = program.bound.get(reactive, [])
         if isinstance(make, str) and len(bound) == 1:
             through_clauses = clauses_of(program, *bound[0], why=make)
@@ -110,28 +113,40 @@ class DirectPushes:
         )
 
 
-def _of_stream(program: Program, reactive: Reactive) -> Make | str:
-    bound = program.bound.get(reactive, [])
-    if len(bound) == 1:
-        join, index = bound[0]
-        held = held_of(program, join, index)
-        if not isinstance(held, str):
-            return held
-        if isinstance(join.batch.output, Totals):
-            return totals_of(program, join)
-        if isinstance(join.batch.output, View) and len(join.slots) == 1:
-            return rows_of(program, join, join.slots[index])
-        if join.pattern.absent.names:
-            return absence_of(program, join, index)
-    return product_of(program, reactive)
-
-
-def _of_table(program: Program, reactive: Reactive) -> Make | str:
+def _of_input(program: Program, reactive: Reactive) -> Make | str:
+    """Return what makes the function of an input, or of results, or why it needs all of the handlers."""
     bound = program.bound.get(reactive, [])
     if len(bound) != 1:
         return f"{reactive.name} is bound to {len(bound) or 'no'} slots"
     ((join, index),) = bound
+    following = [reactive for reactive in join.reactives if reactive in program.bound]
+    slot, is_followed = join.slots[index], bool(following)
+    make = (_of_table if slot.reactive.table else _of_stream)(program, join, slot, is_followed=is_followed)
+    if isinstance(make, str) or not is_followed:
+        return make
+    if len(following) > 1 or any(output in join.reactives for output in program.outputs):
+        return "several correlations are made from it, or it is an output itself"
+    then = _of_input(program, *following)
+    return then if isinstance(then, str) else partial(make, then=then)
+
+
+def _of_stream(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
+    if isinstance(join.batch.output, View) and len(join.slots) == 1:
+        return rows_of(program, join, slot, is_followed=is_followed)
+    if not is_followed and slot.reactive.pattern is None:
+        held = held_of(program, join, slot.index)
+        if not isinstance(held, str):
+            return held
+        if isinstance(join.batch.output, Totals):
+            return totals_of(program, join)
+        if join.pattern.absent.names:
+            return absence_of(program, join, slot.index)
+    return product_of(program, join, slot, is_followed=is_followed)
+
+
+def _of_table(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
     if len(join.slots) == 1:
-        return (announcing_of if isinstance(join.batch.output, Events) else mapping_of)(program, join)
+        is_told = isinstance(join.batch.output, Events)
+        return (announcing_of if is_told else mapping_of)(program, join, is_followed=is_followed)
     is_outer = len(optional_slots(join)) == len(join.slots)
-    return (outer_of if is_outer else tree_of)(program, join, join.slots[index])
+    return (outer_of if is_outer else tree_of)(program, join, slot, is_followed=is_followed)

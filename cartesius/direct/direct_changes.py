@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack
 
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct.direct_texts import WRAP, DirectText, event_text, widen
@@ -27,14 +27,13 @@ from cartesius.programs.doors import checked_value
 from cartesius.results.outputs import Events
 from cartesius.results.views import View
 from cartesius.storage.conservation import Fate
-from cartesius.storage.kept_rows import KeptRows
 from cartesius.storage.row_memories import RowMemory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cartesius.correlations.join_shape import Join
-    from cartesius.direct.direct_texts import Make
+    from cartesius.direct.direct_texts import Link, Make
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
@@ -58,20 +57,24 @@ class DirectChange(DirectText):
     row_key: ClassVar[str] = "key"
     _if_update: str = "if type(value) is Update:"  # whether there is a new row
 
-    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None) -> None:
-        super().__init__(join, slot, steps, lateness)
+    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, steps, lateness, **link)
         self._scope |= {"checked": partial(checked_value, slot.reactive), "is_exact": is_exact}
 
     def _prepare(self) -> None:
-        self._lines.add("number, tuples = world.number, 0")
+        self._lines.add("number = tuples = 0")  # entries are numbered from what stands when the state changes
 
     def _take_in(self) -> None:
         """Write what brings the change into form."""
-        self._lines.add("""
+        self._lines.add(
+            ""
+            if self._follows
+            else """
             if type(value) is not Update or (type(value.key) is not int and type(value.key) is not str):
                 value = checked(value)
-            key = value.key
-        """)
+        """
+        )
+        self._lines.add("key = value.key")
 
     def _row(self) -> None:
         """Write what makes the new row of an update."""
@@ -98,7 +101,7 @@ class DirectChange(DirectText):
 # -- rows that are mapped or filtered ----------------------------------------------------------------------------------
 
 
-def mapping_of(program: Program, join: Join) -> Make | str:
+def mapping_of(program: Program, join: Join, *, is_followed: bool) -> Make | str:
     """Return what makes the function of the only table of a correlation, or why it needs all of the handlers."""
     (slot,) = join.slots
     strange = run_as_written(join, _OF_ONE)
@@ -108,22 +111,22 @@ def mapping_of(program: Program, join: Join) -> Make | str:
     is_known = len(join.installed) == len(_OF_ONE) and keys in ([slot.name], [(slot.name,)])
     if not is_known or type(join.batch.output) is not View or join.pattern.is_generator or join.bindings.spaces:
         return "its results are not the rows of one table, each by itself"
-    if slot.reactive.pattern is not None or not isinstance(slot.kept, KeptRows):
-        return "its rows are not kept by an input"
-    return standing(program, join) or partial(MappingChange, join, slot, slot.kept)
+    if slot.kept is None:
+        return "its rows are kept nowhere else"
+    return standing(program, join, is_followed=is_followed) or partial(MappingChange, join, slot)
 
 
 class MappingChange(DirectChange):
     """The function of a table whose rows are mapped or filtered one by one, and which keeps them itself."""
 
-    def __init__(self, join: Join, slot: Slot, kept: KeptRows, steps: Steps, lateness: int | None) -> None:
-        super().__init__(join, slot, steps, lateness)
-        self._scope |= {"kept": kept}
+    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, steps, lateness, **link)
+        self._scope |= {"kept": slot.kept}
 
     def _find_out(self) -> None:
         lines = self._lines
         self._take_in()
-        lines.add("before = kept.row(key)")
+        lines.add("" if self._follows else "before = kept.row(key)")  # a change says itself what was there
         with lines.under("if type(value) is Update:"):
             lines.add("value = row = value.value")
             lines.add("if type(row) not in plain:\n    value = row = wrap(row)")
@@ -153,9 +156,9 @@ class MappingChange(DirectChange):
 
     def _change(self) -> None:
         self._lines.add(f"""
-            world.number = number
+            world.number += number
             world.candidates += tuples
-            kept.keep(key, row)
+            {"" if self._follows else "kept.keep(key, row)"}
             {self._count(Fate.DELIVERED)}
             if is_change:
                 {self._count(Fate.EXPIRED)}
@@ -164,7 +167,7 @@ class MappingChange(DirectChange):
         """)
 
 
-def announcing_of(program: Program, join: Join) -> Make | str:
+def announcing_of(program: Program, join: Join, *, is_followed: bool) -> Make | str:
     """Return what makes the function of a table whose changes become a stream, or why it needs the handlers."""
     (slot,) = join.slots
     strange = run_as_written(join, _OF_CHANGES)
@@ -172,9 +175,9 @@ def announcing_of(program: Program, join: Join) -> Make | str:
         return strange
     if not any(isinstance(one.node, Now) for one in join.installed) or type(join.batch.output) is not Events:
         return "its results are not the changes of one table"
-    if join.pattern.is_generator or join.bindings.spaces or not isinstance(slot.kept, KeptRows):
-        return "its rows are not kept by an input, or a change gives several results"
-    return standing(program, join) or partial(AnnouncingChange, join, slot, slot.kept)
+    if join.pattern.is_generator or join.bindings.spaces or slot.kept is None:
+        return "its rows are kept nowhere else, or a change gives several results"
+    return standing(program, join, is_followed=is_followed) or partial(AnnouncingChange, join, slot)
 
 
 class AnnouncingChange(MappingChange):
@@ -202,7 +205,7 @@ def optional_slots(join: Join) -> frozenset[int]:
     return frozenset(named.index for one in join.installed if isinstance(one.node, May) for named in one.named)
 
 
-def why_as_written(program: Program, join: Join, slot: Slot) -> str:
+def why_as_written(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> str:
     """Say why a push into a table of a join needs all of the handlers, whatever rows it concerns; "" if it may not."""
     strange = run_as_written(join, OF_JOINS)
     if strange:
@@ -216,7 +219,7 @@ def why_as_written(program: Program, join: Join, slot: Slot) -> str:
     pattern, bindings = join.pattern, join.bindings
     if pattern.is_generator or bindings.spaces or len(pattern.conditions()) != len(bindings.links):
         return "its rows are not found by equalities alone"
-    return standing(program, join)
+    return standing(program, join, is_followed=is_followed)
 
 
 class JoinChange(DirectChange):
@@ -240,7 +243,7 @@ class JoinChange(DirectChange):
         self._take_in()
         self._lines.add(f"""
             if type(key) is not int and type(key) is not str and (is_null(key) or not is_exact(key)):
-                return steps.given_up.leave("a key is null, or no plain value")
+                raise LeftToClauses("a key is null, or no plain value")
             before = memory{self._own}.row(key)
         """)
         with self._lines.under("if before is not None:"):
@@ -255,9 +258,10 @@ class JoinChange(DirectChange):
     def _change(self) -> None:
         self._count_visits()
         self._lines.add(f"""
-            world.number = number
+            number, world.number = world.number, world.number + number
             world.candidates += tuples
             if {self._part} is not None:
+                {self._part}.number += number
                 memory{self._own}.put({self._part}, coming)
             else:
                 {self._count(Fate.EXPIRED)}
@@ -269,7 +273,7 @@ class JoinChange(DirectChange):
         """)
 
 
-def rows_of(program: Program, join: Join, slot: Slot) -> Make | str:
+def rows_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
     """Return what makes the function of a stream whose events are made rows, or why it needs all of the handlers."""
     strange = run_as_written(join, _OF_ROWS)
     if strange:
@@ -280,19 +284,19 @@ def rows_of(program: Program, join: Join, slot: Slot) -> Make | str:
     pattern, bindings = join.pattern, join.bindings
     if type(join.batch.output) is not View or pattern.is_generator or bindings.spaces or slot.memory.parts()[1]:
         return "its results are not the rows of one table, each by itself"
-    if slot.memory.finds or slot.reactive.pattern is not None:
-        return "its events are results, which may be taken back"
-    return standing(program, join) or partial(RowChange, join, slot)
+    return standing(program, join, is_followed=is_followed) or partial(RowChange, join, slot)
 
 
 class RowChange(JoinChange):
     """The function of a stream whose events are made rows, each in the place of that of its key, and its text."""
 
-    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None) -> None:
-        super().__init__(join, slot, steps, lateness)
+    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, steps, lateness, **link)
         self._by: Any = next(one.node.key for one in join.installed if isinstance(one.node, Upsert))
         if not isinstance(self._by, Undeclared):
             self._if_update = ""
+        if slot.memory.finds:
+            self.identity = "identity"
 
     def _take_in(self) -> None:
         if isinstance(self._by, Undeclared):  # its values are changes
@@ -327,9 +331,9 @@ class RowChange(JoinChange):
             self._tell("key")
 
 
-def outer_of(program: Program, join: Join, slot: Slot) -> Make | str:
+def outer_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
     """Return what makes the function of one of two tables, or why it needs all of the handlers."""
-    reason = why_as_written(program, join, slot)
+    reason = why_as_written(program, join, slot, is_followed=is_followed)
     if reason:
         return reason
     keys = [(one.restriction, one.node.key) for one in join.installed if isinstance(one.node, AsTable)]
@@ -346,8 +350,10 @@ class OuterChange(JoinChange):
     Where a row of the join has both parts it has the key of that of the ``first`` slot.
     """
 
-    def __init__(self, join: Join, slot: Slot, first: int, steps: Steps, lateness: int | None) -> None:
-        super().__init__(join, slot, steps, lateness)
+    def __init__(
+        self, join: Join, slot: Slot, first: int, steps: Steps, lateness: int | None, **link: Unpack[Link]
+    ) -> None:
+        super().__init__(join, slot, steps, lateness, **link)
         self._is_first = first == slot.index
 
     def _find_places(self, row: str, places: str) -> None:

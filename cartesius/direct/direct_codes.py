@@ -4,10 +4,6 @@ What the clauses of the restrictions do to this slot, the enumeration from it, t
 no handler is looked for, and no candidate is made that another entry must complete. The function works on the memories
 and entries that all else works on.
 
-Where the result comes to a slot of another correlation, and so on, one function calls the other. Each computes what
-follows from one result, and changes the state once all have; where there are several results, which are one batch for
-who follows, the push is done as written.
-
 Invariant: what it computes is what the clauses, the enumeration and the body would have computed.
 
 Source: DESIGN 4; SEMANTICS 1.1 to 1.7.
@@ -16,42 +12,43 @@ Source: DESIGN 4; SEMANTICS 1.1 to 1.7.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Unpack
 
 from cartesius.correlations.placements import gates_of
 from cartesius.direct.direct_bands import DirectBands, dues_of
 from cartesius.direct.direct_places import DirectPlaces, of_keys
 from cartesius.direct.direct_shapes import shape_of
-from cartesius.direct.direct_texts import WRAP, DirectText
+from cartesius.direct.direct_texts import DirectText
 from cartesius.direct.direct_windows import IN_WINDOWS, in_windows, leaving_windows
 from cartesius.plan.nodes import Newest, Oldest
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
     from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
     from cartesius.direct.direct_shapes import Shape
-    from cartesius.direct.direct_texts import Make
+    from cartesius.direct.direct_texts import Link, Make
     from cartesius.language.families import Slot
-    from cartesius.language.reactives import Reactive
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
 
 
-def product_of(program: Program, reactive: Reactive) -> Make | str:
-    """Return what makes the function of an input of products of streams, or why it needs all of the handlers."""
-    shape = shape_of(program, reactive)
+def product_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
+    """Return what makes the function of a slot of a product of streams, or why it needs all of the handlers."""
+    shape = shape_of(program, join, slot, is_followed=is_followed)
     return shape if isinstance(shape, str) else partial(DirectCode, shape)
 
 
 class DirectCode(DirectText):
     """The function of one slot, and its text."""
 
-    def __init__(self, shape: Shape, steps: Steps, lateness: int | None) -> None:
-        windows = shape.windows
-        super().__init__(shape.join, shape.slot, steps, lateness, meets=bool(shape.bands) or windows is not None)
+    def __init__(self, shape: Shape, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
+        windows, meets = shape.windows, bool(shape.bands) or shape.windows is not None
+        super().__init__(shape.join, shape.slot, steps, lateness, meets=meets, **link)
+        if self._follows:
+            self.identity = "identity"
         self._shape = shape
         self._others = shape.partners
-        self._follower = None if shape.then is None else FollowingCode(shape.then, steps, None)
         join = shape.join
         self._loops = DirectBands(shape, self._lines, self._constants, self._texts)
         spaces = len(join.bindings.spaces)
@@ -67,26 +64,6 @@ class DirectCode(DirectText):
             self.identity = f"(INSIDE, window, {self.identity})"
         if shape.gate is not None:
             self._scope |= {"gate": shape.gate, "spare": shape.gate.spare()}
-        if self._follower is not None:
-            self._scope |= {"go_on": self._follower.function}
-
-    def shown(self) -> str:
-        """Return the text, and that of what follows from its results."""
-        text = super().shown()
-        return text if self._follower is None else f"{text}\n{self._follower.shown()}"
-
-    def _pass_on(self) -> None:
-        """Write what lets the one result go on to the slot that is bound to results."""
-        if self._follower is not None:
-            self._lines.add("""
-                follower = None
-                if len(out) > 1:
-                    raise LeftToClauses("several results go on as one batch")
-                if out:
-                    (event,) = out
-                    follower = go_on(event.value, event.start, event.end, event.identity)
-                    out = next(follower)
-            """)
 
     # -- finding out ---------------------------------------------------------------------------------------------------
 
@@ -117,7 +94,6 @@ class DirectCode(DirectText):
             for index in set(shape.uses) - {own}:
                 left = f"[(part, memory{index}.places_of(part)) for part, n in left{index}.items() if n < 1]"
                 self._lines.add(f"spent{index} = {left}")
-        self._pass_on()
 
     def _find_predecessor(self) -> None:
         """Find what the new entry displaces, or that it is dropped itself."""
@@ -149,11 +125,6 @@ class DirectCode(DirectText):
             self._keep_aligned(self._shape.gate)
         else:
             self._keep()
-        if self._follower is not None:
-            self._lines.add("""
-                if follower is not None:
-                    next(follower, None)
-            """)
 
     @property
     def _replaces(self) -> bool:
@@ -271,26 +242,3 @@ class DirectCode(DirectText):
 
 def _place(gate: Installed, slot: Slot) -> int:
     return gates_of(gate.join.installed, slot).index(gate)
-
-
-class FollowingCode(DirectCode):
-    """The function of a slot that is bound to the results of another correlation, of which one has come.
-
-    It is a generator: it gives what comes out of it, and changes the state when it is asked to go on.
-    """
-
-    name: ClassVar[str] = "follow"
-    identity = "identity"
-
-    def _write(self) -> None:
-        with self._lines.under("def follow(value, start, end, identity):"):
-            self._lines.add(WRAP)
-            self._lines.add("out = []")
-            self._find_out()
-            self._lines.add("yield out")
-            self._change()
-
-    def _leave_if(self, condition: str, *also: str) -> None:
-        with self._lines.under(f"if {condition}:"):
-            for text in ("yield out", *also, "return"):
-                self._lines.add(text)

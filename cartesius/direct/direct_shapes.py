@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from cartesius.direct.direct_texts import Filters
     from cartesius.language.families import Slot
     from cartesius.language.patterns import Pattern
-    from cartesius.language.reactives import Reactive
     from cartesius.programs.programs import Program
     from cartesius.rows.enumeration import Step
 
@@ -69,7 +68,6 @@ class Shape:
     partial: PartialRows | None = None  # of which parts may be missing, known once their partners would have left
     windows: Installed | None = None  # what opens those in which events meet, each in one
     is_alone: bool = False  # whether each event is a candidate of its own, and all other parts are missing
-    then: Shape | None = None  # what a result does, if it comes to the slot of another correlation
 
     @property
     def rule(self) -> Rule | None:
@@ -112,26 +110,12 @@ class Shape:
         return rule is not None and rule[1] == 1 and set(rule[2]) <= set(step.positions)
 
 
-def shape_of(program: Program, reactive: Reactive) -> Shape | str:
-    """Return what a push into ``reactive`` does, or why it needs all of the handlers."""
-    bound = program.bound.get(reactive, [])
-    if len(bound) != 1:
-        return f"{reactive.name} is bound to {len(bound) or 'no'} slots"
-    return _shape_of(program, *bound[0])
-
-
-def _shape_of(program: Program, join: Join, index: int) -> Shape | str:
-    followers = [pair for other in join.reactives for pair in program.bound.get(other, ())]
-    reason = _objection(program, join, is_followed=bool(followers))
-    shape = reason or _shape(join, join.slots[index])
-    if isinstance(shape, str) or not followers:
-        return shape
-    if shape.windows is not None:
+def shape_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Shape | str:
+    """Return what an event of ``slot`` does, or why it needs all of the handlers."""
+    shape = _objection(program, join, is_followed=is_followed) or _shape(join, slot)
+    if is_followed and isinstance(shape, Shape) and shape.windows is not None:
         return f"something is made of what meets in the windows of {shape.windows.restriction!r}"
-    if len(followers) > 1 or any(output in join.reactives for output in program.outputs):
-        return "several correlations are made from it, or it is an output itself"
-    then = _shape_of(program, *followers[0])
-    return then if isinstance(then, str) else attrs.evolve(shape, then=then)
+    return shape
 
 
 def _objection(program: Program, join: Join, *, is_followed: bool) -> str:

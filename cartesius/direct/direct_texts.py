@@ -18,7 +18,7 @@ import heapq
 from abc import ABC, abstractmethod
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict
 
 from cartesius.correlations.placements import gates_of
 from cartesius.data.calendars import is_dated
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from cartesius.language.families import Slot
     from cartesius.programs.steps import Steps
 
-    Make = Callable[[Steps, int | None], "DirectText"]
+    Make = Callable[..., "DirectText"]
+    """Makes a function, of the steps and the lateness of the engine, and of how it is linked with others (`Link`)."""
     Filters = Sequence[tuple[int, Callable[[Any], Any]]]
 
 TIMES: Final = """
@@ -104,8 +105,21 @@ WRAP: Final = """
 FAILING: Final = "return steps.given_up.failed(error)  # as written it fails again, and says where"
 
 
+class Link(TypedDict, total=False):
+    """How a function is linked with others: one result of a correlation comes to the slot of another."""
+
+    follows: bool
+    """Whether what comes are results."""
+    then: Make | None
+    """What makes the function of the slot that its own results come to."""
+
+
 class DirectText(ABC):
     """The function of one slot, and its text.
+
+    One that follows another is a generator: it gives what comes out of it, and changes the state when it is asked to go
+    on. So each finds out what follows from one result, and the state is changed once all have; where there are several
+    results, which are one batch for who follows, the push is done as written.
 
     Args:
         join: The correlation.
@@ -113,18 +127,30 @@ class DirectText(ABC):
         steps: What runs the steps as written.
         lateness: That of the engine; None: its clock stands.
         meets: Whether the function meets what is due before the event.
+        follows: Whether what comes is a result of another correlation, which has been through the door.
+        then: What makes the function of the slot that its results come to.
     """
 
-    name: ClassVar[str] = "push"
     identity: str = "(source, ordinal)"
     row_key: ClassVar[str] = "ABSENT"
 
-    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, *, meets: bool = False) -> None:
+    def __init__(
+        self,
+        join: Join,
+        slot: Slot,
+        steps: Steps,
+        lateness: int | None,
+        *,
+        meets: bool = False,
+        follows: bool = False,
+        then: Make | None = None,
+    ) -> None:
         self._join = join
         self._slot = slot
         self._own = slot.index
         self._others = [one.index for one in join.slots if one is not slot]
         self._part = f"part{slot.index}"
+        self._follows = follows
         self._lateness = lateness
         self._meets = meets and lateness is not None
         self._come = _COME if lateness is None else f"{_COME}    world.clock = passed"
@@ -138,6 +164,9 @@ class DirectText(ABC):
         self._scope |= {"steps": steps, "lateness": lateness, "output": join.name, "source": slot.source}
         self._scope |= {"deadlines": world.deadlines, "correlation": join.number}
         self._scope |= {"where": body.where, "yields": body.yields}
+        self._follower = None if then is None else then(steps, None, follows=True)
+        if self._follower is not None:
+            self._scope |= {"go_on": self._follower.function}
 
     def ready(self) -> Self:
         """Write the function now, unless that is worth its while only after some pushes; return the code."""
@@ -148,7 +177,7 @@ class DirectText(ABC):
     def function(self) -> Callable[..., Any]:
         """The function, which is written when somebody asks for it."""
         self._write()
-        return define(self.name, self._lines.text, self._scope | self._constants.bound)
+        return define("follow" if self._follows else "push", self._lines.text, self._scope | self._constants.bound)
 
     def shown(self) -> str:
         """Return the text, with the pattern that it came from, and what the bound names in it are."""
@@ -156,10 +185,14 @@ class DirectText(ABC):
         restrict = " | ".join(map(repr, self._join.pattern.restrictions)) or "nothing: the whole product"
         head = [f"{self._join.name}, when an event comes to {self._slot.name!r}", f"restricted by {restrict}"]
         head += [f"{name} = {value!r}" for name, value in self._constants.bound.items()]
-        return "".join(f"# {commented(line)}\n" for line in head) + self._lines.text
+        text = "".join(f"# {commented(line)}\n" for line in head) + self._lines.text
+        return text if self._follower is None else f"{text}\n{self._follower.shown()}"
 
     def _write(self) -> None:
         """Write the function."""
+        if self._follows:
+            self._write_following()
+            return
         add = self._lines.add
         with self._lines.under("def push(value, at):"):
             self._door()
@@ -174,6 +207,7 @@ class DirectText(ABC):
             with self._lines.under("try:"):
                 add(_MEET if self._meets else "")
                 self._find_out()
+                self._pass_on()
             self._fail()
             add("""
                 finally:
@@ -181,8 +215,43 @@ class DirectText(ABC):
             """)
             add(self._come)
             self._change()
+            self._let_follow()
             add(FINISH if self._meets else "")
             add("return out")
+
+    def _write_following(self) -> None:
+        """Write the generator of one that follows another."""
+        with self._lines.under("def follow(result):"):
+            self._lines.add("""
+                value, start, end = result.value, result.start, result.end
+                identity, before = result.identity, result.before
+                out = []
+            """)
+            self._prepare()
+            self._find_out()
+            self._pass_on()
+            self._lines.add("yield out")
+            self._change()
+            self._let_follow()
+
+    def _pass_on(self) -> None:
+        """Write what lets the one result go on to the slot that is bound to results."""
+        if self._follower is not None:
+            self._lines.add("""
+                follower = None
+                if len(out) > 1:
+                    raise LeftToClauses("several results go on as one batch")
+                if out:
+                    follower = go_on(*out)
+                    out = next(follower)
+            """)
+
+    def _let_follow(self) -> None:
+        if self._follower is not None:
+            self._lines.add("""
+                if follower is not None:
+                    next(follower, None)
+            """)
 
     def _door(self) -> None:
         """Write what reads the times, refuses what comes in the middle of another push, and leaves what is late."""
@@ -219,8 +288,9 @@ class DirectText(ABC):
 
     def _leave_if(self, condition: str, *also: str) -> None:
         """Write that an event has come, and nothing more happens."""
+        first = ("yield out",) if self._follows else (self._come, FINISH if self._meets else "")
         with self._lines.under(f"if {condition}:"):
-            for text in (self._come, FINISH if self._meets else "", *also, "return out"):
+            for text in (*first, *also, "return out"):
                 self._lines.add(text)
 
     def _filter(self, filters: Filters, many: str = "1") -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import attrs
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
-    from cartesius.direct.direct_texts import Make
+    from cartesius.direct.direct_texts import Link, Make
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
@@ -73,9 +73,9 @@ class TreeShape:
             slot = branch.source
 
 
-def tree_of(program: Program, join: Join, slot: Slot) -> Make | str:
+def tree_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
     """Return what makes the function of one table, or why it needs all of the handlers."""
-    reason = why_as_written(program, join, slot)
+    reason = why_as_written(program, join, slot, is_followed=is_followed)
     if reason:
         return reason
     keys = [(one.restriction, one.node.key) for one in join.installed if isinstance(one.node, AsTable)]
@@ -111,8 +111,8 @@ def _branches(links: list[Link], count: int, root: int) -> tuple[Branch, ...] | 
 class TreeChange(JoinChange):
     """The function of one slot, and its text."""
 
-    def __init__(self, shape: TreeShape, steps: Steps, lateness: int | None) -> None:
-        super().__init__(shape.join, shape.slot, steps, lateness)
+    def __init__(self, shape: TreeShape, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
+        super().__init__(shape.join, shape.slot, steps, lateness, **link)
         self._shape = shape
         for slot in shape.join.slots:
             self._scope |= {f"probe{slot.index}_{p}": probe for p, probe in enumerate(slot.memory.probes)}
@@ -133,13 +133,13 @@ class TreeChange(JoinChange):
                 for table, place in going:
                     found = table.get(place)
                     if found is not before and not (type(found) is dict and before.number in found):
-                        return steps.given_up.leave("a row has been changed since it came")
+                        raise LeftToClauses("a row has been changed since it came")
             """)
 
     def _compute(self, row: str, slot: int, position: int) -> None:
         name = _value(row, position)
         self._lines.add(f"{name} = probe{slot}_{position}({row})")
-        leave = 'return steps.given_up.leave("a key is null, or no plain value")'
+        leave = 'raise LeftToClauses("a key is null, or no plain value")'
         self._lines.add(f"{hashed(name)}\n    if not is_exact({name}):\n        {leave}")
 
     # -- what is found -------------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ class TreeChange(JoinChange):
             self._lines.add(f"{name} = {self._get(branch.slot, branch.position, by)}")
             self._lines.add(f"""
                 if type({name}) is dict:
-                    return steps.given_up.leave("several rows of a table have one value")
+                    raise LeftToClauses("several rows of a table have one value")
                 if {name} is not None:
                     visited{branch.slot} += 1
             """)
@@ -228,10 +228,10 @@ class TreeChange(JoinChange):
             found = table_name(own, (branch.position,))
             self._lines.add(f"""
                 if {found}.get({by}) is not before or (before is not None and {was} != {by}):
-                    return steps.given_up.leave("several rows of a table have one value")
+                    raise LeftToClauses("several rows of a table have one value")
             """)
         if branch.skips_null:
-            self._lines.add(f"if {by} is None:\n    return steps.given_up.leave('a link is null')")
+            self._lines.add(f"if {by} is None:\n    raise LeftToClauses('a link is null')")
         self._lines.add(f"found = {self._all(branch.source, branch.source_position, by)}")
         for further in above:
             self._lines.add("nearer = []")
