@@ -17,10 +17,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack
 
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct.direct_texts import WRAP, DirectText, event_text, widen
+from cartesius.expressions.value_functions import of_value
 from cartesius.language.reactives import Undeclared
 from cartesius.plan.nodes import OF_JOINS, Announce, AsTable, May, Now, Recall, TakeBack, Upsert, Visit
 from cartesius.programs.doors import checked_value
@@ -62,7 +64,7 @@ class DirectChange(DirectText):
         self._scope |= {"checked": partial(checked_value, slot.reactive), "is_exact": is_exact}
 
     def _prepare(self) -> None:
-        self._lines.add("number = tuples = 0")  # entries are numbered from what stands when the state changes
+        self._lines.add("tuples = 0" if self._follows else "number, tuples = world.number, 0")
 
     def _take_in(self) -> None:
         """Write what brings the change into form."""
@@ -156,7 +158,7 @@ class MappingChange(DirectChange):
 
     def _change(self) -> None:
         self._lines.add(f"""
-            world.number += number
+            world.number = number
             world.candidates += tuples
             {"" if self._follows else "kept.keep(key, row)"}
             {self._count(Fate.DELIVERED)}
@@ -194,7 +196,11 @@ class AnnouncingChange(MappingChange):
         self._number()
         with self._lines.under(self._if_there):
             self._lines.add(f"result = yields([{self._part}])[0]")
-            self._lines.add(event_text("result", ("start", "end"), "(correlation, ((source, key), ), 0)"))
+            self._lines.add(
+                event_text(
+                    "result", ("start", "end"), "(correlation, ((source, key), ), world.steps + 1, (number, ), 0)"
+                )
+            )
 
 
 # -- joins -------------------------------------------------------------------------------------------------------------
@@ -258,10 +264,9 @@ class JoinChange(DirectChange):
     def _change(self) -> None:
         self._count_visits()
         self._lines.add(f"""
-            number, world.number = world.number, world.number + number
+            world.number = number
             world.candidates += tuples
             if {self._part} is not None:
-                {self._part}.number += number
                 memory{self._own}.put({self._part}, coming)
             else:
                 {self._count(Fate.EXPIRED)}
@@ -295,8 +300,8 @@ class RowChange(JoinChange):
         self._by: Any = next(one.node.key for one in join.installed if isinstance(one.node, Upsert))
         if not isinstance(self._by, Undeclared):
             self._if_update = ""
-        if slot.memory.finds:
-            self.identity = "identity"
+        if slot.memory.finds:  # it may be taken back, and is known by what it was
+            self.identity = "identity" if self._follows else DirectText.identity
 
     def _take_in(self) -> None:
         if isinstance(self._by, Undeclared):  # its values are changes
@@ -307,8 +312,11 @@ class RowChange(JoinChange):
             """)
             return
         self._lines.add(WRAP)
-        is_field = isinstance(self._by, str)
-        read = self._texts.field("value", self._by) if is_field else f"{self._constants.name(self._by)}(value)"
+        if isinstance(self._by, str):
+            read = self._texts.field("value", self._by)
+        else:
+            by = of_value(self._by) if isinstance(self._by, FunctionType) else self._by  # as a restriction holds it
+            read = f"{self._constants.name(by)}(value)"
         self._lines.add(f"key = {read}")
 
     def _row(self) -> None:
@@ -328,7 +336,8 @@ class RowChange(JoinChange):
                 self._lines.add(f"{value} = yields([{row}])[0]")
         self._lines.add(f"tuples += {self._part} is not None")
         with self._lines.under("if old is not nothing or now is not nothing:"):
-            self._tell("key")
+            self._lines.add(f"shown = before if old is not nothing else {self._part}")  # 1 and 1.0 are one key
+            self._tell("shown.row_key")
 
 
 def outer_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:

@@ -81,6 +81,9 @@ class DirectCode(DirectText):
         self._filter(shape.filters)
         self._entry(f"{{'uses': {shape.uses[own]}}}" if own in shape.uses else "None")
         self._lines.add("tuples = 0")
+        if self._follower is not None or self._join.batch.tells_steps:
+            count = 1 if shape.gate is None else len(self._join.slots)
+            self._lines.add(f"number = {'number' if self._follows else 'world.number'} + {count}")
         if shape.gate is not None:
             self._align()
         else:

@@ -141,6 +141,13 @@ class DirectLoops:
         self._lines.add("since, until = start, end")
         widen(self._lines, [f"part{other}" for other in self._shape.partners])
         identities = "".join("None, " if part == "None" else f"{part}._identity, " for part in self._parts())
+        steps = ""
+        if self._shape.join.batch.tells_steps:
+            own = f"part{self._shape.slot.index}"
+            numbers = [
+                part if part == "None" else "number" if part == own else f"{part}.number" for part in self._parts()
+            ]
+            steps = f"world.steps + 1, ({', '.join(numbers)}, ), "
         with self._lines.under(loop):
-            identity = f"(correlation, ({identities}), {place})"
+            identity = f"(correlation, ({identities}), {steps}{place})"
             self._lines.add(event_text("result", ("since", "until"), identity))

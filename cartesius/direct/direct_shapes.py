@@ -138,8 +138,8 @@ def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
 
 def _objection_to_missing(join: Join, partial: PartialBatch) -> str:
     """Say why a row without a partner is not just what nothing has met until it leaves; "" if it is."""
-    if join.batch.is_pure:
-        return "rows without a partner are taken back"
+    if join.batch.is_pure or join.batch.tells_steps:
+        return "rows without a partner are taken back, or come again"
     if not isinstance(partial.rows, PartialRows) or len(partial.rows.trees) > 1:
         return "its body is asked which parts are missing, or nothing connects them"
     if len(join.slots) > MAX_SLOTS or any(len(slots_of(one)) < MAX_SLOTS for one in join.pattern.conditions()):
@@ -224,6 +224,8 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
             return reason or f"something stands beside {sequence.restriction!r} that says what stays, or follows"
     if (orders or sequences) and any(one.notes_door for one in join.slots):
         return "an event of several slots has a number in each, which does not say what it follows"
+    if gate is not None and join.batch.tells_steps:
+        return f"{gate.restriction!r} numbers what it lets go, which tells results that come again"
     if gate is not None and (orders or sequences):
         return f"{gate.restriction!r} aligns what follows each other"
     missing = None if join.batch.partial is None else join.batch.partial.rows

@@ -119,7 +119,8 @@ class DirectText(ABC):
 
     One that follows another is a generator: it gives what comes out of it, and changes the state when it is asked to go
     on. So each finds out what follows from one result, and the state is changed once all have; where there are several
-    results, which are one batch for who follows, the push is done as written.
+    results, which are one batch for who follows, the push is done as written. Entries are numbered on the way: each is
+    told the last ``number``.
 
     Args:
         join: The correlation.
@@ -221,7 +222,7 @@ class DirectText(ABC):
 
     def _write_following(self) -> None:
         """Write the generator of one that follows another."""
-        with self._lines.under("def follow(result):"):
+        with self._lines.under("def follow(result, number):"):
             self._lines.add("""
                 value, start, end = result.value, result.start, result.end
                 identity, before = result.identity, result.before
@@ -242,7 +243,7 @@ class DirectText(ABC):
                 if len(out) > 1:
                     raise LeftToClauses("several results go on as one batch")
                 if out:
-                    follower = go_on(*out)
+                    follower = go_on(*out, number)
                     out = next(follower)
             """)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
-    from cartesius.rows.enumeration import Link
+    from cartesius.rows.enumeration import Link as Equality
 
 TWO: Final = 2
 
@@ -89,7 +89,7 @@ def tree_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> M
     return partial(TreeChange, TreeShape(join, slot, root, branches, missing))
 
 
-def _branches(links: list[Link], count: int, root: int) -> tuple[Branch, ...] | None:
+def _branches(links: list[Equality], count: int, root: int) -> tuple[Branch, ...] | None:
     """Return the links as branches of a tree; None if they are none."""
     branches: list[Branch] = []
     reached, queue = {root}, [root]

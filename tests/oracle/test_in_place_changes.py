@@ -1,0 +1,175 @@
+"""Chains of streams and tables in place against the reference tier: rows that events are made, changes that are events.
+
+What is drawn covers what a change may find: rows that come, stay as they are, go and come again; keys that are equal
+without being the same, or null; conditions and bodies that fail; events that come alone, of several inputs.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cartesius import Delete, Engine, Reactive, Update, correlate
+from restrictions import as_table, most_recently, retracting
+from restrictions.gates.row_gates import upserting
+from restrictions.streams import map_, merge, with_latest_from
+from restrictions.tables import (
+    changelog,
+    filter_table,
+    foreign_join,
+    inner_join,
+    left_join,
+    map_table,
+    outer_join,
+    table_of_latest,
+    to_table,
+    update_stream,
+)
+from tests.oracle.test_in_place import Both
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NUMBERS = [1, 1.0, True, 2, 2, 3, "a", None, float("nan"), (), (1,), (1, 2)]
+KEYS: list[Any] = ["k", lambda row: row["k"], lambda row: row.j, lambda row: (row.j, row.k)]
+
+
+def a_row(value: Any) -> dict[str, Any]:
+    """A row of whatever has come; nothing raises but what is meant to."""
+    fields = {name: getattr(value, name, None) for name in ("n", "k", "j")}
+    return fields if fields["n"] != 4 else {**fields, "k": 1 // (fields["j"] or 0)}
+
+
+def of_streams(draw: random.Random, some: list[Reactive]) -> Reactive:
+    one, other = (some * 2)[:2]
+    made: list[Callable[[], Reactive]] = [
+        lambda: merge(*some),
+        lambda: merge(*some),
+        lambda: map_(one, a_row),
+        lambda: with_latest_from(one, other),
+        lambda: correlate(x=one, y=other, yields=lambda x, y: a_row(x or y), restrict=most_recently("x", "y")),
+    ]
+    return draw.choice(made)()
+
+
+def rows_of(draw: random.Random, stream: Reactive) -> Reactive:
+    if draw.random() < 0.15:
+        return table_of_latest(stream)
+    key = draw.choice(KEYS)
+    if draw.random() < 0.7:
+        return to_table(map_(stream, a_row) if draw.random() < 0.5 else stream, key=key)
+    where: Any = draw.choice([None, lambda x: x.j != 1])
+    yields: Any = draw.choice([lambda x: x, lambda x: x.n, lambda x: 2 // x.j])
+    stack = retracting() | as_table("x") | upserting("x", key=key)
+    made: Reactive = correlate(x=stream, where=where, yields=yields, restrict=stack)
+    return made
+
+
+def of_tables(draw: random.Random, some: list[Reactive]) -> Reactive:
+    one, other = (some * 2)[:2]
+    made: list[Callable[[], Reactive]] = [
+        lambda: map_table(one, a_row),
+        lambda: map_table(one, lambda row: row and 6 // (getattr(row, "j", None) or 1)),
+        lambda: filter_table(one, lambda row: getattr(row, "j", 0) != 1),
+        lambda: map_table(inner_join(one, other), lambda both: a_row(both[0])),
+        lambda: left_join(one, other),
+        lambda: outer_join(one, other),
+        lambda: foreign_join(map_table(one, a_row), other, on="k"),
+    ]
+    return draw.choice(made)()
+
+
+def a_program(draw: random.Random) -> tuple[list[Reactive], Reactive]:
+    """Of two streams and two tables of the outside, or some of them, a chain of up to six."""
+    streams = [Reactive(name) for name in "ab"[: draw.choice([1, 2])]]
+    tables = [Reactive(name, table=True) for name in "tu"[: draw.choice([0, 1, 2])]]
+    sources = [*streams, *tables]
+    for _ in range(draw.randrange(1, 4)):
+        if tables and draw.random() < 0.4:
+            streams.insert(0, draw.choice([changelog, update_stream])(tables.pop(0)))
+        kind = draw.randrange(3)
+        if kind == 0 and streams:
+            streams = [of_streams(draw, streams)]
+        elif kind == 1 and streams:
+            tables.insert(0, rows_of(draw, streams.pop(0)))
+        elif tables:
+            tables = [of_tables(draw, tables)]
+    return sources, (tables or streams)[0]
+
+
+def run(draw: random.Random) -> bool:
+    """Run one program in both tiers; return whether functions of their own have done most of it."""
+    sources, output = a_program(draw)
+    if output in sources:
+        return False
+    both, now = Both(output, lateness=draw.choice([None, None, 0, 2])), 0
+    inputs = [one for one in sources if one in both.engines[0].inputs.values()]
+    is_plain = draw.random() < 0.5
+    for place in range(20):
+        now += draw.randrange(3)
+        at = now if is_plain else draw.choice([None, now, now + draw.randrange(-2, 4), (now, now + draw.randrange(4))])
+        source = draw.choice(inputs)
+        k = draw.choice([1, 2] if is_plain else NUMBERS)
+        row: Any = {"n": draw.randrange(5 if draw.random() < 0.1 else 4), "k": k, "j": draw.randrange(3)}
+        row = row if draw.random() < 0.97 else draw.choice(["text", None])
+        key = draw.choice([1, 2, 1] if is_plain else NUMBERS)
+        change = Delete(key) if draw.random() < 0.25 else Update(key, row)
+        both.call("push", source, change if source.table else row, at)
+        if place == 10:
+            both.swap()
+    both.call("close")
+    both.check()
+    engine = both.engines[1]
+    return set(inputs) <= engine._pushes._functions.keys() and sum(engine.stats.given_up.values()) < 10
+
+
+@given(st.integers(0, 2**32))
+def test_chains_of_streams_and_tables_agree_whatever_comes(seed: int) -> None:
+    run(random.Random(seed))
+
+
+def test_many_of_the_pushes_drawn_are_done_by_functions_of_their_own() -> None:
+    assert sum(run(random.Random(f"{seed}")) for seed in range(60)) > 15
+
+
+A, B = Reactive("a"), Reactive("b")
+TABLE = Reactive("t", table=True)
+LATEST = to_table(A, key="k")
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        merge(A, B),
+        map_(merge(A, B), lambda row: row.j),
+        LATEST,
+        table_of_latest(A),
+        to_table(map_(merge(A, B), lambda row: {"k": row.k, "j": row.j}), key="k"),
+        changelog(TABLE),
+        update_stream(TABLE),
+        map_(changelog(TABLE), str),
+        changelog(LATEST),
+        update_stream(LATEST),
+        map_table(LATEST, lambda row: row.j),
+        map_table(filter_table(map_table(TABLE, lambda row: row.j), lambda j: j > 2), str),
+        inner_join(LATEST, to_table(B, key="k")),
+        outer_join(LATEST, TABLE),
+        changelog(inner_join(LATEST, TABLE)),
+        to_table(update_stream(TABLE), key="j"),
+    ],
+    ids=lambda output: output.name,
+)
+def test_no_push_is_left_to_the_clauses_once_it_runs(output: Reactive) -> None:
+    engine, draw, given_ = Engine(output), random.Random(1), 0
+    for _ in range(400):
+        source = draw.choice(list(engine.inputs.values()))
+        row = {"k": draw.randrange(5), "j": draw.randrange(9)}
+        given_ += len(engine.push(source, Update(draw.randrange(9), row) if source.table else row))
+    assert given_ > 50
+    assert sum(engine.stats.given_up.values()) <= len(engine.inputs)  # the first of each
+    for reason in engine.stats.given_up:
+        assert "clauses" not in reason
