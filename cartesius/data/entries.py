@@ -11,7 +11,7 @@ from cartesius.data.events import Window
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from cartesius.data.events import Time
 
@@ -87,12 +87,6 @@ class Entry:
     def cause(self) -> tuple[Time, Time]:
         """The time of what displaced it; its own, if nothing has."""
         return (self.start, self.end) if self.more is None else self.more.get("cause", (self.start, self.end))
-
-    def spend(self) -> Callable[[], None]:
-        """Use it once; return how to undo that."""
-        before = self.more
-        self.uses -= 1
-        return lambda: setattr(self, "more", before)
 
     def note(self, **more: Any) -> None:
         """Note what only some entries have."""

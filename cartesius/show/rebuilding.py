@@ -47,11 +47,6 @@ class Switch:
     restriction: Restriction
 
 
-def switches(outputs: Iterable[Reactive]) -> list[Switch]:
-    """Return the restrictions of a program, in order; those that a correlation adds to itself are none of them."""
-    return Rebuilding({}, frozenset(), outputs).switches
-
-
 class Rebuilding:
     """A program built again.
 

@@ -220,6 +220,6 @@ class _Compiler:
         inside = (first, self.requirements)
         yield Guarded(number, mask, reach, holds, doubt, body, inside, called(statement))
 
-    def required(self, mask: int, check: Check, shown: str) -> Required:
+    def required(self, reach: int, check: Check, shown: str) -> Required:
         self.requirements += 1
-        return Required(self.requirements - 1, mask, mask, check, shown)
+        return Required(self.requirements - 1, reach, check, shown)

@@ -33,9 +33,8 @@ class Required:
     """A requirement, compiled."""
 
     number: int
-    mask: int
-    """The leaves of its condition; so is `reach`."""
     reach: int
+    """The leaves of its condition."""
     check: Check
     shown: str
     """What it is called where it raises."""

@@ -11,12 +11,9 @@ Source: R. E. Moore, Interval Analysis, 1966.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Operator: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
 OPPOSITE: dict[Operator, Operator] = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", "<=": ">", ">": "<="}
@@ -179,19 +176,6 @@ def within(left: Values, right: Values) -> bool:
     True
     """
     return meet(left, right.complement()).is_empty
-
-
-def joined(sets: Iterable[Values]) -> Values:
-    """Return the values that are in one of the sets, which are of one kind; at least one.
-
-    >>> below, above = Numbers.that("<", Fraction(3)), Numbers.that(">=", Fraction(3))
-    >>> joined([below, above]).complement().is_empty
-    True
-    """
-    first, *others = (each.complement() for each in sets)
-    for other in others:
-        first = meet(first, other)
-    return first.complement()
 
 
 def _overlap(left: Interval, right: Interval) -> Interval | None:

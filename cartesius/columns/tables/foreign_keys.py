@@ -161,7 +161,7 @@ class ForeignKeys(TableStage):
                 first &= ~is_split
             parts[naming.slot] = part
         needed = [part != MISSING for part, may_miss in zip(parts, self.missing, strict=True) if not may_miss]
-        return Timeline(position, first, parts, np.logical_and.reduce(needed), position != BEFORE, any(self.missing))
+        return Timeline(position, first, parts, np.logical_and.reduce(needed), position != BEFORE)
 
     def _causes(self, them: Sequence[Versions], ordered: Mapping[int, ByKey], steps: int) -> Causes:
         coming = np.concatenate([one.position[one.position != BEFORE] for one in them])

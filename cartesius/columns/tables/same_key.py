@@ -80,7 +80,7 @@ class SameKey(TableStage):
         changed = position != BEFORE
         if self.is_transient:
             changed &= changes_something(one, ordered)
-        timeline = Timeline(position, ordered.first, [part], part != MISSING, changed, may_miss=False)
+        timeline = Timeline(position, ordered.first, [part], part != MISSING, changed)
         arrival = ordered.rows if self.is_transient else None
         fates = self.passed_on(one, changed) if self.is_transient else self.told([one], {0: ordered.vain})
         return Found(shown(timeline, [one], self.body), [one], OfRows(one, ordered.rows), arrival), fates
@@ -113,7 +113,7 @@ class SameKey(TableStage):
             keep = np.append(begins(code, position)[1:], True)[: len(code)]
             code, position, parts = code[keep], position[keep], [part[keep] for part in parts]
             first = begins(code)
-        timeline = Timeline(position, first, parts, self._exists(parts), position != BEFORE, any(self.missing))
+        timeline = Timeline(position, first, parts, self._exists(parts), position != BEFORE)
         causes: Causes = OfSteps(them, steps) if is_single else self._of_parts(them, codes, count, steps)
         return Found(shown(timeline, them, self.body), them, causes, None), self.told(them, vain)
 

@@ -45,7 +45,6 @@ class Timeline:
         parts: Of each slot the row, `MISSING` where there is none.
         exists: Whether its parts are a candidate.
         changed: Whether it is another one than the state before, in a step of the batch.
-        may_miss: Whether parts of a candidate may be missing.
     """
 
     position: NDArray[np.int64]
@@ -53,7 +52,6 @@ class Timeline:
     parts: list[Indices]
     exists: NDArray[np.bool_]
     changed: NDArray[np.bool_]
-    may_miss: bool
 
     @property
     def tuples(self) -> int:

@@ -6,7 +6,7 @@ import pytest
 
 from cartesius import Engine, Reactive, correlate, one_or_more
 from cartesius.errors import InvalidArgument
-from cartesius.show.rebuilding import Rebuilding, switches
+from cartesius.show.rebuilding import Rebuilding
 from restrictions import affinely, as_table, cartesian, key_by, most_recently, retracting
 from restrictions.windows import tumbling
 from tests.unit.cartesius.show_programs import PROGRAMS
@@ -47,7 +47,9 @@ def test_what_is_not_changed_is_the_same_reactive(a, b):
 def test_a_restriction_is_a_switch_once_and_what_a_correlation_adds_is_none(a, b):
     inner = correlate(run=one_or_more(a), yields=lambda run: run[-1], restrict=affinely("run"), name="inner")
     outer = correlate(p=inner, q=inner, r=b, yields=lambda p, q: (p, q), restrict=most_recently("r"), name="outer")
-    assert [(one.number, one.correlation, repr(one.restriction)) for one in switches([outer])] == [
+    assert [
+        (one.number, one.correlation, repr(one.restriction)) for one in Rebuilding({}, frozenset(), [outer]).switches
+    ] == [
         (0, "inner", "affinely('run')"),
         (1, "outer", "most_recently('r')"),
     ]
