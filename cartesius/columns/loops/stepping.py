@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+import pyarrow as pa
 
 from cartesius.columns.bodies.computed import linking, of_predicates
 from cartesius.columns.bodies.scalars import asking
@@ -25,7 +26,6 @@ from cartesius.columns.bodies.vectorising import ColumnarBody, heading
 from cartesius.columns.lifetimes.table_results import TableResults, causes_of, grouped, in_steps
 from cartesius.columns.loops.indexing import contents_of, drop, index_of, own_codes
 from cartesius.columns.loops.missing_parts import Missing
-from cartesius.columns.loops.noted_rows import noted, plain
 from cartesius.columns.loops.stepping_events import events_of
 from cartesius.columns.loops.stepping_shapes import Shape, read
 from cartesius.columns.loops.stepping_texts import written
@@ -57,6 +57,26 @@ if TYPE_CHECKING:
     from cartesius.language.families import Slot
 
     Ints = NDArray[np.int64]
+
+
+def noted(rows: Rows | None, uses: Ints | None, met: bytes) -> Rows | None:
+    """Return rows with their uses left (0 if they are not limited), and whether they have met a partner that left."""
+    if rows is None:
+        return None
+    left = np.zeros(len(rows), np.int64) if uses is None else uses
+    notes = [Leaf(pa.array(column)) for column in (left, np.frombuffer(met, np.uint8))]
+    return attrs.evolve(rows, payload=Struct("", ("payload", "uses", "met"), [rows.payload, *notes], len(rows)))
+
+
+def plain(rows: Rows | None) -> tuple[Rows | None, Ints, bytes]:
+    """Return what `noted` was given."""
+    if rows is None:
+        return None, np.zeros(0, np.int64), b""
+    assert isinstance(rows.payload, Struct)  # Invariant: it is as `noted` has made it
+    payload, uses, met = rows.payload.items
+    assert isinstance(uses, Leaf)
+    assert isinstance(met, Leaf)
+    return attrs.evolve(rows, payload=payload), uses.numbers, met.numbers.tobytes()
 
 
 @attrs.frozen(eq=False)

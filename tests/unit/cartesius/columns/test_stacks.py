@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive
-from cartesius.columns.loops.stack_pairs import used_once
+from cartesius.columns.loops.stacking import used_once
 from restrictions import affinely, cartesian
 
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=40)
