@@ -1,4 +1,4 @@
 """What Spark calls: the engine of one bucket, and one query for all that a program gives.
 
-In reading order: `compatibility`, `row_errors`, `buckets`, `stateful`, `queries`.
+In reading order: `row_errors`, `buckets`, `stateful`, `queries`.
 """

@@ -1,13 +1,14 @@
 """State reports: what a checkpoint holds, by bucket and slot, and where it is heaviest; ``python -m spark_bridge``.
 
 The states are read by Spark's own state data source, from the last batch that was committed or the one that is asked
-for; the query may go on meanwhile.
+for; the query may go on meanwhile. No program is needed.
 
-Source: Spark, State Data Source Integration Guide.
+Source: Spark, State Data Source Integration Guide; DESIGN.md, section 7.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -16,13 +17,108 @@ import attrs
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from cartesius.columns.stages.rows import Rows
+from cartesius.columns.vectors.vectors import Struct
+from cartesius.engines.saving import Memory
 from cartesius.errors import InvalidArgument
-from spark_bridge.state.state_contents import contents
+from spark_bridge.state.state_columns import decoded
+from spark_bridge.state.state_headers import split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from spark_bridge.state.state_contents import BucketContents
+
+@attrs.frozen
+class SlotContents:
+    """What one slot of one bucket holds.
+
+    Args:
+        output: The correlation.
+        slot: Its slot.
+        rows: How many rows are in its memory.
+        oldest: When the oldest of them ended, in time units; None if there is none.
+    """
+
+    output: str
+    slot: str
+    rows: int
+    oldest: int | float | None
+
+
+@attrs.frozen
+class BucketContents:
+    """What one bucket holds.
+
+    Args:
+        bucket: Its number.
+        version: How many calls it has seen.
+        size: How many bytes its state has.
+        slots: What its slots hold, those that share a memory each.
+        waiting: How many rows wait for the clock.
+        keys: How many rows each partition key has.
+    """
+
+    bucket: int
+    version: int
+    size: int
+    slots: tuple[SlotContents, ...]
+    waiting: int
+    keys: Counter[str] = attrs.field(repr=False)
+
+    @property
+    def rows(self) -> int:
+        """How many rows are in memory or wait, those of a shared memory counted for each slot."""
+        return self.waiting + sum(slot.rows for slot in self.slots)
+
+
+def contents(blob: bytes) -> BucketContents:
+    """Return what is in a blob.
+
+    Raises:
+        SnapshotMismatch: It is no state of a bucket, damaged, or has values of a type that is not registered here.
+    """
+    header, body = split(blob)
+    about, state = json.loads(header.about), decoded(body)
+    keys: Counter[str] = Counter()
+    slots = []
+    for output, slot, source, memory in _memories(about["program"], state["engine"]):
+        ends, values = _ends(memory), _values(memory, about["keys"].get(source))
+        slots.append(SlotContents(output, slot, len(ends), min(ends, default=None)))
+        keys.update(map(str, values))
+    return BucketContents(header.bucket, header.version, len(blob), tuple(slots), state["waiting"], keys)
+
+
+def _memories(card: Mapping[str, Any], engine: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
+    """Iterate over (correlation, slot, source, memory)."""
+    for place, (name, _) in enumerate(engine["layout"]["joins"]):
+        slots = card["correlations"][name]["slots"]
+        found = engine["columns"][place] if "columns" in engine else engine["joins"][place]["memories"]
+        for (slot, source), memory in zip(slots.items(), found, strict=True):
+            if isinstance(memory, tuple):  # it is shared, and is where this says
+                other, index = memory
+                yield name, slot, source.split(" ")[0], engine["joins"][other]["memories"][index]
+            else:
+                yield name, slot, source.split(" ")[0], memory.rows if isinstance(memory, Memory) else memory
+
+
+def _ends(memory: Any) -> list[Any]:
+    if memory is None:
+        return []
+    memory = memory.rows if isinstance(memory, Memory) else memory
+    return memory.end.tolist() if isinstance(memory, Rows) else [entry.end for entry in memory]
+
+
+def _values(memory: Any, column: str | None) -> list[Any]:
+    """Return what the rows of a memory have in a column."""
+    memory = memory.rows if isinstance(memory, Memory) else memory
+    if memory is None or column is None:
+        return []
+    if isinstance(memory, Rows):
+        vector = memory.payload.item(column) if isinstance(memory.payload, Struct) else None
+        return [] if vector is None else vector.to_list()
+    found = [entry.value for entry in memory]
+    return [value[column] if hasattr(value, "keys") else getattr(value, column, None) for value in found]
+
 
 _SHOWN: Final = 20
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -9,8 +9,7 @@ import pyspark
 import pytest
 
 from cartesius.errors import InvalidArgument
-from spark_bridge.running.compatibility import check_versions
-from spark_bridge.running.stateful import run_streaming
+from spark_bridge.running.stateful import check_versions, run_streaming
 
 
 @pytest.mark.parametrize(

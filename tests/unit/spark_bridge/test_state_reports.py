@@ -9,8 +9,7 @@ import pytest
 
 from cartesius.errors import SnapshotMismatch
 from spark_bridge.state.bucket_states import BucketStates
-from spark_bridge.state.state_contents import SlotContents, contents
-from spark_bridge.state.state_reports import StateReport, report_of
+from spark_bridge.state.state_reports import SlotContents, StateReport, contents, report_of
 from tests.unit.spark_bridge.bucket_rows import Row, run
 from tests.unit.spark_bridge.test_bucket_states import buckets_of, latest, rows, zipped
 
