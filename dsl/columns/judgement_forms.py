@@ -1,6 +1,6 @@
 """Forms: what a judge computes, said in expressions that an engine can run over columns.
 
-Reasons are made of the same parts as in `judges`, and what is missing as in `doubts`. A pack that looks at
+Reasons are made of the same parts as in `judges`, and what is missing as in `raising`. A pack that looks at
 a span of predictions or at other rows than those linked has no form, and is judged row by row.
 
 Invariant: the expressions, evaluated on one combination of rows, give the verdict that the judge gives.

@@ -1,7 +1,7 @@
 """The page that edits a file of rules, served to this machine alone (`cartesius.pages`).
 
 What it asks is answered by `drafts`; besides, it loads the file, saves it, compares it with what was changed here, and
-with a history says what the draft would change.
+with a history says what the draft would change, as plain data.
 
 Source: issues 6 and 18.
 """
@@ -12,15 +12,79 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cartesius.errors import InvalidArgument
+from cartesius.installation import needing
 from cartesius.pages.local_pages import Page
-from dsl.editor.backtesting import backtest
 from dsl.editor.drafts import ANSWERS, FileChanged
+from dsl.rule_packs import RulePack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius.pages.local_pages import Json
     from dsl.editor.drafts import File
+
+SHOWN: Final = 50
+"""How many differences are shown, the longest first."""
+
+
+def backtest(saved: str, draft: str, file: str, data: Path) -> Json:
+    """Judge a history by the saved text and by a draft; return what the draft changes.
+
+    Args:
+        saved: The text of the file.
+        draft: The text that may replace it.
+        file: What the file is called.
+        data: The folder with the history.
+
+    Returns:
+        ``isEmpty``; ``said``, a line on the history; ``subject``; ``before`` and ``after``, subject-hours restricted;
+        ``statuses``, ``rules`` and ``differences`` as rows; ``number``, of the differences; ``findings`` and
+        ``mended``, flaws as texts; ``unread``, the rows that cannot be read, as texts, and ``numberUnread``.
+
+    Raises:
+        InvalidRule: Either text is no pack.
+        InvalidArgument: The folder is no history for both.
+        NotInstalled: There is no numpy or no pyarrow, the extra ``columns``.
+    """
+    with needing("Compare with the saved file", "cartesius-joins[columns]"):
+        from dsl.comparison.comparing import compare  # noqa: PLC0415 - with numpy and Arrow, where they are wanted
+        from dsl.comparison.comparison_words import changed_rules, longest, spanned, why  # noqa: PLC0415 - as above
+
+    found = compare(RulePack.from_text(saved, file), RulePack.from_text(draft, file), data)
+    subject = next(iter(found.old.declarations))
+    return {
+        "isEmpty": found.is_empty,
+        "said": f"{found.rows:,} rows, {found.subjects:,} subjects ({subject}), {spanned(found)}",
+        "subject": subject,
+        "before": found.hours("before"),
+        "after": found.hours("after"),
+        "statuses": [
+            {"before": each.before, "after": each.after, "subjects": each.subjects, "hours": each.hours}
+            for each in found.statuses
+        ],
+        "rules": [
+            {"rule": each.rule, "before": each.before, "after": each.after, "change": each.change}
+            for each in changed_rules(found)
+        ],
+        "number": found.differences.num_rows,
+        "differences": [
+            {
+                "subject": str(row["subject"]),
+                "name": row["name"] or "",
+                "start": f"{row['start']:%Y-%m-%d\u00a0%H:%M}",
+                "end": f"{row['end']:%Y-%m-%d\u00a0%H:%M}",
+                "before": row["status_before"],
+                "after": row["status_after"],
+                "why": why(row),
+            }
+            for row in longest(found, SHOWN)
+        ],
+        "findings": [str(each) for each in found.findings],
+        "mended": [str(each) for each in found.mended],
+        "numberUnread": found.number_unread,
+        "unread": [str(each) for each in found.unread[:SHOWN]],
+    }
+
 
 _SCRIPTS: Final = ("elements.js", "page.js", "rule_form.js", "situation.js", "changed_file.js", "backtest.js")
 

@@ -1,4 +1,4 @@
 """Proofs about rules: conditions that cannot hold together, rules that never apply, and the lint that says so.
 
-In reading order: `formulas`, `linear_forms`, `proving`, `witnesses`, `findings`, `linting`, `surroundings`.
+In reading order: `formulas`, `linear_forms`, `proving`, `findings`, `linting`, `surroundings`.
 """
