@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from cartesius.errors import CartesiusError, InvalidArgument, shortened
-from cartesius.show.differences import compared
+from cartesius.show.differences import call_text, clock_text, compared, departures, place_name, why_nothing
 from cartesius.show.marble_lanes import drawn
 from cartesius.show.rebuilding import Rebuilding
 from cartesius.show.recordings import MOST_CALLS
 from cartesius.show.replays import Replay
-from cartesius.show.step_texts import call_text, clock_text, departures, place_name, why_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -2,13 +2,13 @@
 
 This module is over 300 lines because what a window does between its first event and its end is one state machine.
 
-Source: SEMANTICS 3.2, 3.4, 3.9 and 3.10; Dindar et al., VLDB Journal 2013 (SECRET).
+Source: SEMANTICS 3.2, 3.4, 3.9 and 3.10; Dindar et al., VLDB Journal 2013 (SECRET: tick).
 """
 
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from cartesius import Duration, Restriction, forward, handles, set_aside, state
 from cartesius.data.events import LATEST
@@ -32,7 +32,6 @@ from cartesius.rows.window_clauses import (
 )
 from restrictions.time.duration import check_duration
 from restrictions.windowing.reports import Report, final, non_empty, on_content_change
-from restrictions.windowing.ticks import TICKS, first_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,6 +39,21 @@ if TYPE_CHECKING:
     from cartesius import Slot
     from cartesius.data.entries import Entry
     from cartesius.data.events import Time, Window
+
+TICKS: Final = ("tuple", "time")
+
+
+def first_batch(pending: Queue, tick: Any, now: Time) -> list[Entry] | None:
+    """Return the first batch of what waits that is complete at ``now``; None if there is none."""
+    if tick == "tuple" or not pending:
+        return None
+    if tick != "time":
+        steps = list(dict.fromkeys(event.noted("step") for event in pending))  # one event may have come to two slots
+        return [event for event in pending if event.noted("step") in steps[:tick]] if len(steps) >= tick else None
+    ends = sorted({event.end for event in pending})
+    if len(ends) == 1 and ends[0] >= now:
+        return None
+    return [event for event in pending if event.end == ends[0]]
 
 
 class windowing(Restriction):

@@ -16,14 +16,13 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.batches.batch_times import by_the_clock, with_times
+from cartesius.columns.batches.batch_times import advanced, by_the_clock, next_deadline, with_times
 from cartesius.columns.batches.fates import Counting, balance, held_of
 from cartesius.columns.batches.feed_lists import lists_of
 from cartesius.columns.batches.feeds import Feed, fed
 from cartesius.columns.batches.kept import as_flow, keep, latest
 from cartesius.columns.batches.keyed_state import ByKey, Change, whole
 from cartesius.columns.batches.keyless import Keyless
-from cartesius.columns.batches.passing_time import advanced, next_deadline
 from cartesius.columns.batches.plans import plan
 from cartesius.columns.batches.row_by_row import is_table, no_table, one_by_one
 from cartesius.columns.batches.single_rows import Rent, row_of
