@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from dsl.refusals.errors import DimensionMismatch, InvalidRule, refusal
-from dsl.terms.dimensions import INSTANT, POSITION, Measure, Sort, described
+from dsl.terms.dimensions import INSTANT, POSITION, Measure, Sort, described, turn
 from dsl.terms.dimensions import named as called
-from dsl.terms.ranges import turn
 from dsl.terms.terms import Between, Coalesce, Constant, Distance, Known, Named, Now, Observation, Term, is_constant
 from dsl.terms.texts import text
 from dsl.units import metres

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import attrs
 
 from dsl.terms.aggregates import Total
-from dsl.terms.dimensions import INSTANT, TRUTH, Measure
+from dsl.terms.dimensions import INSTANT, TRUTH, Measure, turn
 from dsl.terms.negations import conjuncts, operands_of, positive
-from dsl.terms.ranges import turn
 from dsl.terms.terms import (
     Arithmetic,
     Between,

@@ -21,9 +21,8 @@ from cartesius.expressions.expressions import Apply, Constant
 from cartesius.expressions.missing_values import exactly, greatest, least
 from dsl.meaning.evaluation import closure
 from dsl.meaning.term_expressions import expression_of, lifted
-from dsl.terms.dimensions import INSTANT, KELVIN, MICROSECONDS, Dimension, Measure
+from dsl.terms.dimensions import INSTANT, KELVIN, MICROSECONDS, Dimension, Measure, turn
 from dsl.terms.points import is_point
-from dsl.terms.ranges import turn
 from dsl.terms.terms import Between, Comparison, Junction, Named, Not, is_constant, parts
 from dsl.terms.terms import Constant as Written
 from dsl.units import hours

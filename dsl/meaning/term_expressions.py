@@ -35,10 +35,9 @@ from cartesius.expressions.missing_values import (
 )
 from dsl.meaning.schedules import SCHEDULE
 from dsl.terms.aggregates import Total
-from dsl.terms.dimensions import INSTANT, POSITION, TRUTH, Choice, Measure
+from dsl.terms.dimensions import INSTANT, POSITION, TRUTH, Choice, Measure, slack, turn
 from dsl.terms.instants import instant_of
 from dsl.terms.points import measures_of_operands
-from dsl.terms.ranges import slack, turn
 from dsl.terms.terms import (
     Arithmetic,
     Between,

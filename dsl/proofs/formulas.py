@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import attrs
 
 from dsl.proofs.linear_forms import is_linear, linear
-from dsl.terms.dimensions import TRUTH, Choice, is_text
+from dsl.terms.dimensions import TRUTH, Choice, is_text, turn
 from dsl.terms.intervals import MIRRORED, OPPOSITE, Choices, Numbers
-from dsl.terms.ranges import turn
 from dsl.terms.terms import Between, Comparison, Constant, Junction, Named, Not
 
 if TYPE_CHECKING:

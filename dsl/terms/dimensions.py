@@ -5,6 +5,9 @@ Every expression of the rule language has a `Kind`: a `Measure` (a unit of measu
 angle is a dimension of its own here, so that a direction is not compared with a count. Arithmetic on measures is exact,
 on fractions; nothing in this module knows pint, which only supplies the figures (`dsl.units`).
 
+An angle lies between two others if it is met on the way clockwise from the first to the second, both included. 360° is
+0°, and so is -360°; bounds that are a whole turn apart span the circle, equal ones a single direction.
+
 Invariant: the exponents of a dimension are sorted by name and never zero; so equal dimensions are equal data.
 
 Source: thesis, section 2.2 (Length * Length is an Area, Length / Time a Velocity); J. C. Maxwell's dimensions.
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from math import isclose, pi
 from typing import NamedTuple, TypeAlias
 
 import attrs
@@ -263,3 +267,25 @@ def _superscript(power: int) -> str:
 
 def _power(part: Part) -> str:
     return part.spelling if abs(part.exponent) == 1 else f"{part.spelling} ** {abs(part.exponent)}"
+
+
+def turn(kind: Kind) -> float | None:
+    """Return a whole turn in the measure of an angle; None for what does not wrap around.
+
+    >>> from dsl.units import degrees, metres
+    >>> turn(degrees.measure), turn(metres.measure)
+    (360, None)
+    """
+    if not isinstance(kind, Measure) or kind.dimension != Dimension.of(angle=1):
+        return None
+    whole = 2 * pi / float(kind.factor)
+    return round(whole) if isclose(whole, round(whole)) else whole
+
+
+def slack(whole: float) -> float:
+    """Return how far beyond a bound still counts as on it: a turn that is no whole number (2π) is rounded.
+
+    >>> slack(360)
+    0
+    """
+    return 0 if whole == round(whole) else whole * 1e-12

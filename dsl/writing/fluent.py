@@ -24,9 +24,8 @@ from dsl.terms.dimensions import INSTANT, NUMBER, TEXT, TRUTH, Measure
 from dsl.terms.instants import instant_of
 from dsl.terms.terms import Constant, Term
 from dsl.terms.texts import text
-from dsl.writing.asking import no_number, no_truth_value
 from dsl.writing.checking import arithmetic, comparison, junction, opposite, sign
-from dsl.writing.wording import example
+from dsl.writing.wording import example, no_number, no_truth_value
 
 Number: TypeAlias = float | Fraction | Decimal
 """A plain number, as a rule writes it; ints are floats to Python's type checkers."""

@@ -1,5 +1,8 @@
 """How refusals about operands are worded: what each operand is, and what to write instead.
 
+Python may also ask of a rule too early: a truth value, elements, a number. A rule has them when events are judged. The
+errors point at what asks, in the user's own line, and show the spelling that does not ask (`spellings`).
+
 Source: STYLE.md, section 2.4.
 """
 
@@ -8,8 +11,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Literal, NoReturn
 
-from dsl.refusals.errors import DimensionMismatch, refusal
-from dsl.refusals.excerpts import is_reading
+from dsl.refusals.errors import DimensionMismatch, NoTruthValue, refusal
+from dsl.refusals.excerpts import excerpt, is_reading
+from dsl.refusals.spellings import number_asked, spelling
 from dsl.terms.dimensions import (
     INSTANT,
     MICROSECONDS,
@@ -129,3 +133,18 @@ def spelled(constant: Constant, sign: Literal[1, -1] = 1) -> str:
         return text(Constant(value, constant.kind))
     unit = constant.kind.spelling
     return f"{value!r} * {unit if len(constant.kind.parts) == 1 else f'({unit})'}"
+
+
+def no_truth_value(term: Term, collection: bool = False) -> NoTruthValue:
+    """Return the error for Python asking ``term`` for a truth value or its elements while the rule is written."""
+    span, construct, fix = spelling(collection)
+    wanted = "elements" if collection else "a truth value"
+    summary = f"{construct}: expected {wanted} but got the term {text(term)}, which has none until events are judged"
+    return NoTruthValue(refusal(summary, [("fix", fix)], place=excerpt(span)))
+
+
+def no_number(term: Term) -> NoTruthValue:
+    """Return the error for Python asking ``term`` for a number while the rule is written."""
+    span, construct, fix = number_asked()
+    summary = f"{construct}: expected a number but got the term {text(term)}, which has none until events are judged"
+    return NoTruthValue(refusal(summary, [("fix", fix)], place=excerpt(span)))

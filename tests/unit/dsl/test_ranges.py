@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dsl import DimensionMismatch, InvalidRule, Source, between, require
 from dsl.meaning.evaluation import Situation, compiled
-from dsl.terms.ranges import turn
+from dsl.terms.dimensions import turn
 from dsl.units import degrees, metres, radians, unit
 from tests.unit.dsl.harbour import berth, status, tugs, vessel, wind
 
