@@ -28,6 +28,7 @@ from spark_bridge.running.row_errors import (
     failed_on_row,
     failed_without_row,
     for_engines,
+    narrowed,
     raised,
     refused_change,
 )
@@ -37,7 +38,6 @@ from spark_bridge.transport.arrivals import REASON, TIME, Arrivals, Columns, bef
 from spark_bridge.transport.change_frames import CHANGES, TEXT
 from spark_bridge.transport.dead_letters import kind_of_late, unreadable
 from spark_bridge.transport.emission import Emission
-from spark_bridge.transport.narrowing import narrowed
 from spark_bridge.transport.packing import EARLIEST, chunk_schema, unpacked
 from spark_bridge.transport.static_frames import StaticRows
 

@@ -9,6 +9,9 @@ others are used as if it had never come. ``unknown``: rules of packs answer that
 What a deadline raises, or the end of the sources, has no row that could be set aside, and would come again with every
 move of the clock: it fails under each policy. What a push refuses before the program runs is a dead letter under each.
 
+A batch of columns is all or nothing. If the program raises on one row of many, halves of the batch are tried: what
+comes before the row is used as columns, and so few rows are left that they are used one by one, in order, each once.
+
 Invariant: the policy is no part of a state, so that a query can go on from its checkpoint under another one.
 
 Source: issue 8 (a rule that raises); SEMANTICS 1.12.
@@ -24,7 +27,7 @@ from cartesius.errors import CartesiusError, InvalidArgument, RuleRaised, places
 from cartesius.language import lenience
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from cartesius import Reactive
     from cartesius.batching.world import Failure
@@ -130,3 +133,28 @@ def _moment(time: int) -> str:
         return (_EPOCH + timedelta(microseconds=time)).isoformat()
     except OverflowError:
         return f"{time} µs since the epoch"
+
+
+def narrowed(use: Callable[[int, int], int], first: int, last: int, few: int) -> int:
+    """Use rows by halves; return from where on a row that cannot be used is among the next ``few``.
+
+    >>> used = []
+    >>> def until_five(begin: int, end: int) -> int:
+    ...     if begin <= 5 < end:
+    ...         return begin
+    ...     used.extend(range(begin, end))
+    ...     return end
+    >>> narrowed(until_five, 0, 9, few=2), used
+    (4, [0, 1, 2, 3])
+
+    Args:
+        use: Uses the rows from one place up to another as far as that can be done in one go, and returns how far.
+        first: The first row.
+        last: Before which row to end; those before it cannot all be used.
+        few: How many rows may be left in doubt.
+    """
+    while last - first > few:
+        middle = (first + last) // 2
+        done = use(first, middle)
+        first, last = done, last if done == middle else middle
+    return first

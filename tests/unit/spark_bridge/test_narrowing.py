@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_bridge.transport.narrowing import narrowed
+from spark_bridge.running.row_errors import narrowed
 
 
 @given(st.integers(1, 300), st.sets(st.integers(0, 299), min_size=1), st.integers(1, 40), st.integers(1, 90))
