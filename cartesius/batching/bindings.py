@@ -1,21 +1,23 @@
 """What a correlation binds: its slots with their operations, their keys, and the equalities between them.
 
 Each correlation owns its operations, one of every slot family a slot (generativity). A *key space* is opened by each
-`key_by`; the key of an event in each space travels with it as data.
+`key_by`; the key of an event in each space travels with it as data. What is computed of an entry, so that a memory can
+find it, is a *probe*.
 
 This module is over 300 lines because slots, keys and links are found in one walk through the restrictions.
 
-Source: ICFP 2018, doi:10.1145/3236762, section 7; SEMANTICS 1.13.
+Source: ICFP 2018, doi:10.1145/3236762, section 7; SEMANTICS 1.4 and 1.13.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.batching.null_keys import Needed, note_needed
 from cartesius.data.entries import ABSENT
 from cartesius.data.records import wrap
+from cartesius.data.window_spans import window_of
 from cartesius.effects.operations import Operation
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import KeyOf, evaluator
@@ -28,7 +30,6 @@ from cartesius.rows.listings import listings_of
 from cartesius.storage.conservation import Ledger
 from cartesius.storage.memories import Memory, checked_key, checked_row_key
 from cartesius.storage.pauses import Door
-from cartesius.storage.probes import key_probe, no_key_yet, showing, value_probe
 from cartesius.storage.row_memories import RowMemory
 from cartesius.storage.version_memories import Kind, VersionMemory, ties_of
 from cartesius.storage.versions_in_order import Moment
@@ -41,6 +42,36 @@ if TYPE_CHECKING:
     from cartesius.language.patterns import Pattern
     from cartesius.language.reactives import Reactive
     from cartesius.language.restriction_base import Restriction
+
+Shown: TypeAlias = "Callable[[Sequence[Entry | None]], list[Entry | None]]"
+
+
+def no_key_yet(value: Any) -> Any:
+    """A window is known only when an event is delivered to it."""
+    return ABSENT
+
+
+def key_probe(space: int) -> Callable[[Entry], Any]:
+    """Return what reads the key of an entry in a key space."""
+    return lambda entry: entry.keys[space]
+
+
+def value_probe(evaluate: Callable[[Any], Any], shown: Shown | None) -> Callable[[Entry], Any]:
+    """Return what computes a value of an entry, as it is shown."""
+    return (lambda entry: evaluate((entry,))) if shown is None else lambda entry: evaluate(shown((entry,)))
+
+
+def showing(show: Callable[[Any], Any]) -> Shown:
+    """Return what shows the parts that are in a window."""
+
+    def shown(parts: Sequence[Entry | None]) -> list[Entry | None]:
+        return [
+            part if part is None or window_of(part) is None else part.with_value(wrap(show(part.value)))
+            for part in parts
+        ]
+
+    return shown
+
 
 _OF_SLOT = tuple(family for family in FAMILIES if family.of_slot)
 _OF_NONE = tuple(family for family in FAMILIES if not family.of_slot)

@@ -14,9 +14,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.analysis.windowed_rows import totalled_by
-from cartesius.data.code_lines import Lines
 from cartesius.data.events import Event, Update
-from cartesius.data.generated import Constants, define
+from cartesius.data.generated import Constants, Lines, define
 from cartesius.data.records import Record
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.expressions.expression_texts import Texts

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from cartesius.correlations.installations import Installed
-    from cartesius.data.code_lines import Lines
     from cartesius.data.entries import Candidate, Entry
-    from cartesius.data.generated import Constants
+    from cartesius.data.generated import Constants, Lines
     from cartesius.direct.direct_shapes import Shape
     from cartesius.expressions.expression_texts import Texts
     from cartesius.language.families import Slot

@@ -25,7 +25,7 @@ from cartesius.plan.nodes import Regular, Sessions
 if TYPE_CHECKING:
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
-    from cartesius.data.code_lines import Lines
+    from cartesius.data.generated import Lines
     from cartesius.direct.direct_texts import Make
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program

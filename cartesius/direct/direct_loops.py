@@ -17,8 +17,7 @@ from cartesius.direct.direct_texts import event_text, widen
 from cartesius.expressions.expressions import Expression
 
 if TYPE_CHECKING:
-    from cartesius.data.code_lines import Lines
-    from cartesius.data.generated import Constants
+    from cartesius.data.generated import Constants, Lines
     from cartesius.direct.direct_shapes import Shape
     from cartesius.expressions.expression_texts import Texts
     from cartesius.rows.enumeration import Step

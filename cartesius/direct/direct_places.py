@@ -14,8 +14,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cartesius.data.code_lines import Lines
-from cartesius.data.generated import define
+from cartesius.data.generated import Lines, define
 from cartesius.storage.memories import NOWHERE, hashable
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from collections.abc import Set as AbstractSet
 
-    from cartesius.data.code_lines import Lines
-    from cartesius.data.generated import Constants
+    from cartesius.data.generated import Constants, Lines
     from cartesius.direct.direct_shapes import Shape
 
     Near = Sequence[tuple[AbstractSet[int], str]]

@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict
 
 from cartesius.correlations.placements import gates_of
 from cartesius.data.calendars import is_dated
-from cartesius.data.code_lines import Lines
 from cartesius.data.entries import ABSENT, LIVE, Entry
 from cartesius.data.events import EARLIEST, LATEST, Delete, Event, EventDraft, Interval, Update
-from cartesius.data.generated import Constants, commented, define
+from cartesius.data.generated import Constants, Lines, commented, define
 from cartesius.data.null_values import is_null
 from cartesius.data.queues import Queue
 from cartesius.data.records import PLAIN, Record, wrap

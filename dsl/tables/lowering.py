@@ -208,7 +208,7 @@ class Computed:
 
     def of_vectors(self, *columns: Vector) -> Vector | None:
         """Compute the values of many rows at once, if columns can."""
-        from cartesius.columns.bodies.form_columns import column_of  # noqa: PLC0415 - with Arrow, which rules do without
+        from cartesius.columns.bodies.vectorising import column_of  # noqa: PLC0415 - with Arrow, which rules do without
 
         return None if self._form is None else column_of(self._form, self._fields, columns)
 

@@ -2,7 +2,8 @@
 
 Each input has columns: an Arrow table or record batch, or a mapping from names to arrays. What has a meaning is taken
 out by name (`at`, or `start` and `end`; `order`; of a table `key` and `deleted`), what remains is the payload: a
-record of the columns, or, where there is the one column `value`, that.
+record of the columns, or, where there is the one column `value`, that. Of a feed lists are made again, in plain data
+that shares nothing with who gave it.
 
 This module is over 300 lines because each column that has a meaning is checked, and told what is wrong with it, here.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cartesius.core.engine_core import EngineCore
     from cartesius.data.events import Time
 
 ORDER: Final = "order"
@@ -325,3 +328,30 @@ def _are_datetimes(column: object) -> bool:
 def _shown(value: object) -> str:
     text = " ".join(repr(value).split())
     return f"{text if len(text) < 60 else text[:57] + '...'} (type={type(value).__name__})"
+
+
+_TAKEN: Final = {*TIMES, ORDER, "key", "deleted", "value"}
+
+
+def lists_of(engine: EngineCore, feed: Feed) -> dict[str, dict[str, list[Any]]]:
+    """Return the columns of each input, by its name, in the order of arrival: what `Engine.push_many` takes."""
+    lists, show = {}, partial(engine._world.calendar.plain, dated=feed.is_dated)
+    for reactive, rows in feed.rows.items():
+        columns: dict[str, list[Any]] = {ORDER: rows.position.tolist(), **_payload(rows)}
+        if feed.is_timed:
+            columns |= {name: [*map(show, getattr(rows, name).tolist())] for name in ("start", "end")}
+        if rows.key is not None and reactive.key is UNDECLARED:
+            columns["key"] = rows.key.to_list()
+        if rows.deletes is not None:
+            columns["deleted"] = rows.deletes.tolist()
+        lists[engine._program.names[reactive]] = columns
+    return lists
+
+
+def _payload(rows: Rows) -> dict[str, list[Any]]:
+    payload = rows.payload
+    if not isinstance(payload, Struct) or payload.kind != RECORD or payload.valid is not None:
+        return {"value": payload.to_list()}
+    if not payload.names or not _TAKEN.isdisjoint(payload.names):
+        return {"value": payload.to_list()}
+    return {name: item.to_list() for name, item in zip(payload.names, payload.items, strict=True)}

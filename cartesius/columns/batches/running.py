@@ -18,8 +18,7 @@ import pyarrow as pa
 
 from cartesius.columns.batches.batch_times import advanced, by_the_clock, next_deadline, with_times
 from cartesius.columns.batches.fates import Counting, balance, held_of
-from cartesius.columns.batches.feed_lists import lists_of
-from cartesius.columns.batches.feeds import Feed, fed
+from cartesius.columns.batches.feeds import Feed, fed, lists_of
 from cartesius.columns.batches.kept import as_flow, keep, latest
 from cartesius.columns.batches.keyed_state import ByKey, Change, whole
 from cartesius.columns.batches.keyless import Keyless

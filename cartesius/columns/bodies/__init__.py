@@ -1,5 +1,5 @@
 """Bodies: conditions, keys and results as generated functions of columns.
 
 In reading order: `guards`, `linked`, `column_functions`, `column_texts`, `vectorising`, `computed`,
-`coding`, `scalars`, `compositions`, `form_columns`, `phasing`.
+`coding`, `scalars`, `compositions`, `phasing`.
 """

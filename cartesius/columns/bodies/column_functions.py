@@ -3,6 +3,9 @@
 A prediction is what is valid at an instant, of held rows that have timelines: objects with `segments`, that is
 instants, in order, and what is valid from each on, or None. Each prediction that is found is in the pool once.
 
+A verdict has a place for each reason there could be, of which most are nowhere given: they are absent structs, None
+many times, with fields whose types are known, and no memory until somebody looks at them.
+
 Source: DESIGN 4 and 6; `missing_values`, `made_values`, `nulls`.
 """
 
@@ -21,7 +24,6 @@ from cartesius.columns.stages.candidates import window
 from cartesius.columns.stages.held import Held
 from cartesius.columns.stages.rows import no_rows
 from cartesius.columns.vectors import lanes, making
-from cartesius.columns.vectors.absent import Absent
 from cartesius.columns.vectors.arithmetic import apply, lifted
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.lanes import Lane, holds, lane, placed, vector_of
@@ -32,12 +34,63 @@ from cartesius.expressions.nulls import COMPARISONS, is_not_null, is_null
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Self
 
     from numpy.typing import NDArray
 
     from cartesius.columns.vectors.lanes import Given
     from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.expressions.missing_values import Observed
+
+
+class Absent(Struct):
+    """Nothing, in the fields and types of another struct.
+
+    Args:
+        like: That struct.
+        length: How many times.
+    """
+
+    def __init__(self, like: Struct, length: int) -> None:
+        self.kind = like.kind
+        self.names = like.names
+        self.length = length
+        self.valid = np.zeros(length, np.bool_)
+        self._like = like
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the items, which are made when they are first asked for."""
+        if name != "items":
+            raise AttributeError(name)
+        self.items = tuple([_nothing(item, self.length) for item in self._like.items])
+        return self.items
+
+    @property
+    def is_absent(self) -> bool:
+        """Yes."""
+        return True
+
+    def take(self, indices: Indices, *, may_miss: bool = False) -> Self:
+        """Return as many as there are ``indices``."""
+        del may_miss
+        return type(self)(self._like, len(indices))
+
+    def slice(self, first: int, last: int) -> Self:
+        """Return those from ``first`` up to ``last``."""
+        return type(self)(self._like, last - first)
+
+
+def _nothing(vector: Vector, n: int) -> Vector:
+    """Return ``n`` times nothing, in the fields and types of ``vector``."""
+    return Leaf(_nulls(vector.type, n), vector.kind) if isinstance(vector, Leaf) else Absent(vector, n)
+
+
+def _nulls(kind: pa.DataType, n: int) -> pa.Array:
+    """Return nulls in memory that is not written to, where the type has one width."""
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return pa.nulls(n, kind)
+    nothing = pa.py_buffer(np.zeros(n * kind.bit_width // 8, np.uint8))
+    return pa.Array.from_buffers(kind, n, [nothing, nothing], null_count=n)
 
 
 class Predicted(Linked):

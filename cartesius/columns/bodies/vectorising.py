@@ -1,6 +1,8 @@
 """Bodies as functions of columns: traced ones as generated code over vectors, all others candidate by candidate.
 
-Source: DESIGN 4; SEMANTICS 1.15.
+So are forms of one row, computed for many at once: what a link by a computed value leads to.
+
+Source: DESIGN 4; SEMANTICS 1.15; `missing_values`.
 """
 
 from __future__ import annotations
@@ -10,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cartesius.columns.bodies.column_texts import Code
+from cartesius.columns.bodies.column_texts import Code, code_of
 from cartesius.columns.bodies.guards import lazily
+from cartesius.columns.bodies.linked import Linked
+from cartesius.columns.stages.rows import Rows
 from cartesius.columns.stages.stored_rows import entries_of
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.lanes import holds
-from cartesius.columns.vectors.vectors import NotColumnar
+from cartesius.columns.vectors.lanes import holds, vector_of
+from cartesius.columns.vectors.vectors import RECORD, NotColumnar, Struct
 from cartesius.data.generated import commented
-from cartesius.expressions.expressions import Expression, show
+from cartesius.expressions.expressions import Expression, show, slots_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.candidates import Parts
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.join_shape import Join
+    from cartesius.expressions.missing_values import Form
 
 
 class ColumnarBody:
@@ -120,3 +125,20 @@ def heading(join: Join, functions: str) -> str:
         lines.append(f"yields {show(pattern.yields)}")
     lines.append(f"kernel {functions}")
     return "".join(f"# {commented(line)}\n" for line in lines)
+
+
+def column_of(form: Form, fields: Sequence[str], columns: Sequence[Vector]) -> Vector | None:
+    """Return the values of a form of rows that have these fields, None if columns cannot compute them.
+
+    Args:
+        form: What is computed, of the rows of one slot; the same object for the same form.
+        fields: The names of the fields.
+        columns: Their values, at least one.
+    """
+    n = len(columns[0])
+    never = np.zeros(n, np.int64)
+    rows = Rows(Struct(RECORD, fields, columns, n), never, never, never, never, never)
+    try:
+        return vector_of(code_of(form, tuple(slots_of(form.value))).value(n, Linked(rows)), n)
+    except NotColumnar:
+        return None

@@ -17,7 +17,7 @@ import attrs
 from cartesius.columns.judgements.judging import Judging
 from cartesius.columns.judgements.row_judging import has_objects, row_judging_stage
 from cartesius.columns.judgements.ways import ways_of
-from cartesius.columns.stages.object_rows import left, store_beside
+from cartesius.columns.stages.held import left, store_beside
 from cartesius.columns.stages.stages import Outcome, State
 from cartesius.columns.stages.stored_rows import load_bare
 from cartesius.columns.vectors.conversions import of_values

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.stages.object_rows import left, store_beside
+from cartesius.columns.stages.held import left, store_beside
 from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.stored_rows import load_bare

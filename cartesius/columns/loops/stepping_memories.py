@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cartesius.data.code_lines import Lines
+from cartesius.data.generated import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from cartesius.columns.loops.stepping_memories import MemoryWriter
 from cartesius.columns.loops.stepping_plans import Needs
-from cartesius.data.code_lines import Lines
+from cartesius.data.generated import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

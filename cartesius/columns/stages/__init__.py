@@ -1,5 +1,5 @@
 """Stages: one correlation as a function of columns, and the rows that go in and stay.
 
-In reading order: `rows`, `candidates`, `stored_rows`, `stages`, `spans`, `held`, `object_rows`, `turns`,
+In reading order: `rows`, `candidates`, `stored_rows`, `stages`, `spans`, `held`, `turns`,
 `aligned_rows`.
 """

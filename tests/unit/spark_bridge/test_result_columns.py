@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyspark.sql import types as t
 
 from cartesius import storable
-from cartesius.columns.vectors.absent import Absent
+from cartesius.columns.bodies.column_functions import Absent
 from cartesius.columns.vectors.making import constant, constant_kind, made, named, noted
 from cartesius.columns.vectors.vectors import Leaf, Struct
 from cartesius.errors import InvalidArgument

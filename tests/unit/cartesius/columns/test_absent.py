@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cartesius.columns.vectors.absent import Absent
+from cartesius.columns.bodies.column_functions import Absent
 from cartesius.columns.vectors.vectors import MISSING, RECORD, TUPLE, Leaf, Struct, concatenated
 
 if TYPE_CHECKING:
