@@ -23,7 +23,7 @@ from pyspark.sql.utils import is_remote
 from cartesius.analysis.partition_choice import chosen_partition
 from cartesius.errors import InvalidArgument
 from cartesius.programs.live_programs import LiveProgram
-from spark_bridge.reading.demands import Demands, described
+from spark_bridge.reading.demands import Demands, check_reads, described
 from spark_bridge.reading.options import (
     by_source,
     check_live,
@@ -39,7 +39,6 @@ from spark_bridge.reading.options import (
     timed_frames,
 )
 from spark_bridge.reading.prefixes import clock_rows
-from spark_bridge.reading.reads import check_reads
 from spark_bridge.running.buckets import Buckets
 from spark_bridge.running.queries import Share, log_warnings, start_query
 from spark_bridge.running.row_errors import checked_policy, for_engines

@@ -1,6 +1,6 @@
 """Alerts: who wants to be told of which verdict changes, told at least once, and never again once they said yes.
 
-In reading order: `occasions`, what may be told; `messages`, an occasion as text and as JSON; `targets`, the web hook,
+In reading order: `messages`, what may be told, as text and as JSON; `targets`, the web hook,
 the mail server and the file that it goes to; `file_tables` and `subscriptions`, the file that says who wants what;
 `outbox`, what is still to be sent, in SQLite; `alert_delivery`, sending it, again where that failed.
 
@@ -12,7 +12,7 @@ from .alert_delivery import Delivery as Delivery
 from .alert_delivery import delivering as delivering
 from .file_tables import InvalidSubscriptions as InvalidSubscriptions
 from .messages import Message as Message
-from .occasions import Occasion as Occasion
+from .messages import Occasion as Occasion
 from .outbox import Outbox as Outbox
 from .subscriptions import Subscription as Subscription
 from .subscriptions import Subscriptions as Subscriptions

@@ -1,4 +1,4 @@
-r"""Messages: an occasion as a line, a text and an object in JSON.
+r"""Messages: what an alert may be about, an occasion, as a line, a text and an object in JSON.
 
 Names come from transmitters, so no text here has a control character, and none is longer than `LONGEST`.
 """
@@ -16,7 +16,41 @@ from cartesius.drawing.markup import visible
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from dsl.alerts.occasions import Occasion
+
+@attrs.frozen
+class Occasion:
+    """A verdict that has changed, or that forecasts say will.
+
+    >>> from datetime import UTC, datetime
+    >>> Occasion(244660000, "ANNA", datetime(2020, 6, 30, 14, tzinfo=UTC), "restricted", ("clearance",)).status
+    'restricted'
+    """
+
+    subject: str | int
+    """The subject's key."""
+    name: str
+    """What it is called, by whoever transmitted that."""
+    time: datetime
+    """When the verdict changed, or at which instant the forecasts were looked at."""
+    status: str
+    """What it is then: allowed, restricted, unknown, or what else the feed says, such as gone."""
+    failed: tuple[str, ...] = ()
+    """What fails: the names of requirements, in the order of the rules."""
+    missing: tuple[str, ...] = ()
+    """What was missing to decide others."""
+    why: tuple[str, ...] = ()
+    """For people: of each requirement that fails, its reason with value, limit and margin."""
+    place: str | None = None
+    """Where the subject is, or is bound for."""
+    pack: str = ""
+    """The version of the rules that say so."""
+    foreseen: datetime | None = None
+    """For when it is foreseen; None: it is so."""
+    before: str | None = None
+    """Of what is foreseen: the status until then."""
+    nothing_ahead: bool = False
+    """The forecasts were looked at, and foresee no change: what was told of before is over."""
+
 
 LONGEST: Final = 200
 """Characters that any one text from outside may have."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from dsl.alerts.occasions import Occasion
+    from dsl.alerts.messages import Occasion
     from dsl.alerts.subscriptions import Subscription, Subscriptions
 
 _TABLES: Final = """

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from dsl.alerts.occasions import Occasion
+    from dsl.alerts.messages import Occasion
     from dsl.alerts.targets import Target
 
 LARGEST: Final = 1_000_000

@@ -20,8 +20,8 @@ from restrictions.basics.separation import momentarily, separately
 from restrictions.basics.taking_back import retracting
 from restrictions.stream_operators.combining import check_stream, derived
 from restrictions.time.duration import apart, lasting
+from restrictions.time.event_time import allowing_lateness
 from restrictions.time.gathering import grouping
-from restrictions.time.lateness import allowing_lateness
 from restrictions.time.versioning import versioned
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from cartesius.programs.programs import Program
 from restrictions import retracting
 from restrictions.tables import changelog
 from spark_bridge.columns.schemas import result_schema
-from spark_bridge.reading.reads import check_reads
+from spark_bridge.reading.demands import check_reads
 from spark_bridge.running.row_errors import raised
 from spark_bridge.transport.dead_letters import kind_of_late
 from spark_bridge.transport.emission import CHANGES, Emission

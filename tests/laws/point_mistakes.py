@@ -92,7 +92,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @point("keys of two types go together", f"{UNIT}/spark_bridge/test_reads.py")
 def _(patch: pytest.MonkeyPatch) -> None:
-    replace(patch, "spark_bridge.reading.reads:_GROUPS", ())
+    replace(patch, "spark_bridge.reading.demands:_GROUPS", ())
 
 
 @point("schema= has fields that nobody yields", f"{UNIT}/spark_bridge/test_reads.py")

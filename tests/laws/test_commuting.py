@@ -65,8 +65,8 @@ from restrictions.sequencing.contexts import collecting
 from restrictions.table_operators.aggregation import totalling, totalling_by
 from restrictions.tables import count, sum_
 from restrictions.time.duration import apart, lasting
+from restrictions.time.event_time import allowing_lateness
 from restrictions.time.gathering import grouping
-from restrictions.time.lateness import allowing_lateness
 from restrictions.typed_operators.template_base import template, template_of_key
 from restrictions.typed_operators.templates import in_order_per_key, per_item, unordered_per_key
 from restrictions.windowing.window_base import windowing

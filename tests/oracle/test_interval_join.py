@@ -13,7 +13,7 @@ from cartesius import Engine, Reactive
 from cartesius.errors import InvalidArgument
 from restrictions import cartesian, retracting, tumbling, versioned
 from restrictions.streams import interval_join
-from restrictions.time.lateness import allowing_lateness
+from restrictions.time.event_time import allowing_lateness
 
 SIDES = ("left", "right")
 
