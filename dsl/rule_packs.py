@@ -40,7 +40,7 @@ from dsl.refusals.excerpts import is_reading
 from dsl.tables.lowering import reactive, table, warnings
 from dsl.tables.relation_tables import tables
 from dsl.tables.situation_tables import complete_tables
-from dsl.tables.situations import bare_instant
+from dsl.tables.situations import bare_now
 from dsl.terms.links import oriented
 from dsl.terms.statements import conditions, requirement_names
 from dsl.terms.terms import Observation, sources
@@ -457,7 +457,7 @@ class RulePack:
         on_error: OnError,
     ) -> tuple[tuple[Row, ...], int | None]:
         complete_rows, tables = complete_tables(self.name, self._used, self._links, related, rows, on_error=on_error)
-        instant = bare_instant(f"{self.name}.{call}", "now", now)
+        instant = bare_now(f"{self.name}.{call}", now)
         given = () if related is None else related.from_rows(complete_rows, tables, instant)
         return (*complete_rows, *given), instant
 

@@ -37,16 +37,16 @@ def row_of(text: str | bytes) -> dict[str, Any]:
         reason = f"a JSON object was expected, but it is of type {type(row).__name__}"
         raise Unreadable(reason)
     opened = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
-    if opened > _DEEPEST and _is_deeper(row, _DEEPEST):
+    if opened > _DEEPEST and _is_too_deep(row):
         reason = f"a JSON object of at most {_DEEPEST} levels was expected, one in another, but it has more"
         raise Unreadable(reason)
     return row
 
 
-def _is_deeper(value: Any, levels: int) -> bool:
-    """Whether a value has more levels of objects and lists than that."""
+def _is_too_deep(value: Any) -> bool:
+    """Whether a value has more levels of objects and lists than `_DEEPEST`."""
     level = [value]
-    for _ in range(levels):
+    for _ in range(_DEEPEST):
         level = [
             item
             for each in level

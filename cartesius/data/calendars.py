@@ -134,9 +134,9 @@ class Calendar:
         """Return a value, or a key, as it is shown: with the times of windows in it as they came."""
         return _with_windows(value, self.time) if self.is_dated else value
 
-    def taken_value(self, value: Any, call: str) -> Any:
-        """Return a value, or a key, that was shown as it is inside."""
-        return _with_windows(value, lambda time: self.unit_of(time, call)) if self.is_dated else value
+    def taken_value(self, value: Any) -> Any:
+        """Return a value, or a key, that was shown and is looked up, as it is inside."""
+        return _with_windows(value, lambda time: self.unit_of(time, "lookup")) if self.is_dated else value
 
     @staticmethod
     def _with(event: Event, time: Callable[[Any], Any]) -> Event:

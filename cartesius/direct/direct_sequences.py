@@ -53,11 +53,11 @@ class DirectOrder:
         later = "end == start" if other == self._own else f"{other}.end == {starts} and {one}.number < {other}.number"
         return f"({ends} < {starts} or {ends} == {starts} and {one}.start == {ends} and {later})"
 
-    def is_earlier(self, one: str, other: str) -> str:
-        """Return the text that asks whether a stored part comes before another in the order of events."""
-        if other == self._own:
-            return f"{one}.end <= end"
-        return f"({one}.end < {other}.end or {one}.end == {other}.end and {one}.number < {other}.number)"
+    def is_earlier(self, part: str) -> str:
+        """Return the text that asks whether ``other``, which is stored, comes before a part in the order of events."""
+        if part == self._own:
+            return "other.end <= end"
+        return f"(other.end < {part}.end or other.end == {part}.end and other.number < {part}.number)"
 
     def in_order(self, order: Sequence[int], slot: int, known: Collection[int]) -> list[str]:
         """Return what says that the part of a slot is in order with the nearest, on both sides, that are known."""
@@ -154,10 +154,10 @@ class DirectSequence:
         """Write what finds the first part after that of the slot before that fits; of its own, whether it is that."""
         part, before, is_own = f"part{slot}", f"part{slot - 1}", slot == self._own
         end = "end" if slot - 1 == self._own else f"{before}.end"
-        is_first = f"{part} is None or {self._order.is_earlier('other', part)}"
+        is_first = f"{part} is None or {self._order.is_earlier(part)}"
         if is_own:
             self._lines.add(f"is_next = {self._order.precedes(before, part)}{self._fits(slot, part)}")
-            is_first = f"not is_next or {self._order.is_earlier('other', part)}"
+            is_first = f"not is_next or {self._order.is_earlier(part)}"
         else:
             self._lines.add(f"{part} = None")
         self._lines.add(f"""
@@ -215,7 +215,7 @@ class DirectSequence:
                         for other in reversed(found{between}):
                             if other.start + rise{between} < {end}:
                                 break
-                            if {self._order.precedes(before, "other")} and {self._order.is_earlier("other", part)}:
+                            if {self._order.precedes(before, "other")} and {self._order.is_earlier(part)}:
                                 {part} = None
                                 break
                 """)
@@ -233,7 +233,7 @@ class DirectSequence:
                 for other in reversed(found{others}):
                     if other.start + rise{others} < {part}.end:
                         break
-                    if {self._order.precedes(part, "other")} and {self._order.is_earlier("other", after)}:
+                    if {self._order.precedes(part, "other")} and {self._order.is_earlier(after)}:
                         between = other
                         break
             """)

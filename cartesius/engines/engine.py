@@ -427,7 +427,7 @@ class Engine(EngineCore[Result]):
             InvalidArgument: As for `query`; or a key that cannot be hashed.
         """
         calendar, known = self._world.calendar, self._table(table, "lookup")
-        taken = checked_row_key(calendar.taken_value(key, "lookup"), "lookup")
+        taken = checked_row_key(calendar.taken_value(key), "lookup")
         found = known.row(taken, self._units_asked(at, "lookup"))
         return calendar.shown_value(found[0]) if found else default
 

@@ -138,10 +138,10 @@ def _there(slot: Slot, positions: tuple[int, ...], key: tuple[Any, ...]) -> Sequ
     return [entry for entry in slot.memory.keyed(positions, key) if entry.state != GONE]
 
 
-def in_units(duration: Any, argument: str) -> int:
-    """Return a duration in time units. Only in a clause of a restriction."""
+def in_units(period: Any) -> int:
+    """Return a period in time units. Only in a clause of a restriction."""
     installed, _ = of_clause("in_units")
-    return int(installed.join.world.units(duration, installed.restriction, argument))
+    return int(installed.join.world.units(period, installed.restriction, "period"))
 
 
 def step_number() -> int:

@@ -98,13 +98,13 @@ def form_of_considered(form: Form, only: tuple[Term, ...]) -> Form | str:
     return Form(meaning, Apply(only_if, (_not(is_out), result), "considered"))
 
 
-def form_of_status(slot: str, version: str) -> Form:
-    """Return the form of `lowering.StatusOnly`: of the verdicts of a slot, which the rules of a version gave.
+def form_of_status(version: str) -> Form:
+    """Return the form of `lowering.StatusOnly`: of verdicts, which the rules of a version gave.
 
-    >>> len(form_of_status("verdict", "3f2a9c01be77").meaning)
+    >>> len(form_of_status("3f2a9c01be77").meaning)
     1
     """
-    part = Part(slot)
+    part = Part("verdict")
     subject, status = (Apply(Observed(name), (part,), name) for name in ("subject", "status"))
     items = subject, status, Constant(()), Constant(version)
     return Form((status,), Apply(Made(Verdict, VERDICT), items, "verdict"))

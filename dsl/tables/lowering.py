@@ -174,7 +174,7 @@ class StatusOnly:
 
     def in_columns(self) -> Form:
         """Return what it computes as expressions."""
-        return form_of_status("verdict", self.version)
+        return form_of_status(self.version)
 
 
 @final

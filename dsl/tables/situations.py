@@ -78,16 +78,16 @@ def complete(
     return [complete_row(call, source, given.get(source.name), on_error) for source in known.values()]
 
 
-def bare_instant(call: str, label: str, given: object) -> int | None:
-    """Return an instant that ``call`` was given as the bare value that rules are judged on.
+def bare_now(call: str, given: object) -> int | None:
+    """Return the instant that ``call`` was given as now, as the bare value that rules are judged on.
 
-    >>> bare_instant("port.check", "now", 7)
+    >>> bare_now("port.check", 7)
     7
 
     Raises:
         DimensionMismatch: It is no whole number and no datetime with a time zone.
     """
-    value: int | None = _value(call, label, INSTANT, given, "fail")
+    value: int | None = _value(call, "now", INSTANT, given, "fail")
     return value
 
 

@@ -83,7 +83,7 @@ def aggregate(
         Sax et al., BIRTE 2018, Table 1 (groupBy + windowBy → aggregate) and Figure 7.
     """
     check_stream(check_reactive(stream, "aggregate", "stream"), "aggregate", "stream")
-    key = None if by is None else key_function("aggregate", "by", by)
+    key = None if by is None else key_function("aggregate", by)
     keyed = WindowOf() if key is None else Tuple((_key(key), WindowOf()))
     over = group.after(itemgetter(0)) if hasattr(group, "after") else group
     rest = [retracting(), totalling_by(over, itemgetter(1))]

@@ -120,7 +120,7 @@ def reduce(
     check_table("reduce", table)
     total: Composition | Restriction = totalling(group)
     if by is not None:
-        total = totalling_by(group, key_function("reduce", "by", by)) | having_key(x=by)
+        total = totalling_by(group, key_function("reduce", by)) | having_key(x=by)
     extra = transiently("x") if restrict is None else restrict
     return derived("reduce", (table,), {"x": table}, Part("x"), retracting() | total | extra)
 
@@ -178,16 +178,14 @@ def _of_value(call: str, table: Reactive, argument: str, function: Callable[[Any
     return Apply(function, (Part("x"),), getattr(function, "__name__", "function"))
 
 
-def key_function(call: str, argument: str, key: Any) -> Callable[[Any], Any]:
+def key_function(call: str, by: Any) -> Callable[[Any], Any]:
     """Return the function that a field's name, or a function, means."""
-    if isinstance(key, str):
-        return attrgetter(key)
-    if not callable(key):
-        message = (
-            f"{call}: expected a field's name or a function but got {argument}={key!r} (type={type(key).__name__})"
-        )
+    if isinstance(by, str):
+        return attrgetter(by)
+    if not callable(by):
+        message = f"{call}: expected a field's name or a function but got by={by!r} (type={type(by).__name__})"
         raise InvalidArgument(message)
-    function: Callable[[Any], Any] = key
+    function: Callable[[Any], Any] = by
     return function
 
 

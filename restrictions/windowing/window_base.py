@@ -200,7 +200,7 @@ class windowing(Restriction):
         """Ask for the times when a window is reported, and freed."""
         time = self._report_time(window)
         if self.report.is_periodic:
-            since, period = max(window.start, clock()), in_units(self.report.period, "period")
+            since, period = max(window.start, clock()), in_units(self.report.period)
             time = min((since // period + 1) * period, window.end)
         if time is not None and not is_past(time - 1):
             notify_at_time(time - 1)
@@ -304,7 +304,7 @@ class windowing(Restriction):
     def _is_multiple(self, window: Window, now: Time) -> bool:
         """Whether a window that is reported from time to time is so now: once at each multiple, when that is due."""
         is_open = self.report.is_periodic and window.start < now <= window.end and not is_past(now - 1)
-        is_multiple = is_open and now % in_units(self.report.period, "period") == 0
+        is_multiple = is_open and now % in_units(self.report.period) == 0
         return is_multiple and not is_awaited(now - 1)
 
     def _report_time(self, window: Window) -> Time | None:
@@ -312,7 +312,7 @@ class windowing(Restriction):
         if not self.report.waits:
             return None
         time = self._freed_at(window) if final in self.report else self.closed_at(window)
-        is_multiple = not self.report.has_period or time % in_units(self.report.period, "period") == 0
+        is_multiple = not self.report.has_period or time % in_units(self.report.period) == 0
         return time if is_multiple else None
 
     def _is_due(self, window: Window, now: Time) -> bool:
