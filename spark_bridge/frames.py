@@ -47,12 +47,11 @@ from spark_bridge.state.bucket_states import BucketStates
 from spark_bridge.state.checkpoints import CheckpointNote, settled
 from spark_bridge.state.memory_limits import check_bounded, checked_limit
 from spark_bridge.state.migration import Migration
-from spark_bridge.transport.change_frames import CHANGES, change_source
 from spark_bridge.transport.dead_letters import Plausible
 from spark_bridge.transport.emission import Layout
 from spark_bridge.transport.envelope import letters_of, opened, results_of, tagged, united
 from spark_bridge.transport.shuffles import bucket_numbers, partitioned
-from spark_bridge.transport.source_frames import make_source, value_schema
+from spark_bridge.transport.source_frames import CHANGES, change_source, make_source, value_schema
 from spark_bridge.transport.static_frames import StaticRows, static_rows
 
 if TYPE_CHECKING:

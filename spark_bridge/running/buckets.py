@@ -35,10 +35,10 @@ from spark_bridge.running.row_errors import (
 from spark_bridge.state.bucket_states import BucketStates
 from spark_bridge.state.engine_cache import once_a_worker
 from spark_bridge.transport.arrivals import REASON, TIME, Arrivals, Columns, before, joined, not_before, restored
-from spark_bridge.transport.change_frames import CHANGES, TEXT
 from spark_bridge.transport.dead_letters import kind_of_late, unreadable
 from spark_bridge.transport.emission import Emission
 from spark_bridge.transport.packing import EARLIEST, chunk_schema, unpacked
+from spark_bridge.transport.source_frames import CHANGES, TEXT
 from spark_bridge.transport.static_frames import StaticRows
 
 if TYPE_CHECKING:
