@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.groups.totalling import Totals
-    from cartesius.columns.vectors.segments import Segments
+    from cartesius.columns.vectors.ordering import Segments
     from cartesius.columns.vectors.vectors import Vector
 
 _INT64 = np.iinfo(np.int64)

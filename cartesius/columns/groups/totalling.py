@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columns.vectors.segments import Segments
+    from cartesius.columns.vectors.ordering import Segments
     from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.results.totals import Aggregate
 

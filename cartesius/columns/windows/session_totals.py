@@ -24,7 +24,7 @@ from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.stored_rows import entries_of
 from cartesius.columns.streams.shapes import not_plain
 from cartesius.columns.vectors.key_codes import encoded
-from cartesius.columns.vectors.segments import Segments
+from cartesius.columns.vectors.ordering import Segments
 from cartesius.columns.vectors.vectors import TUPLE, NotColumnar, Struct
 from cartesius.columns.windows.sessions_of_rows import LATE, SessionsOfRows, sessions_of
 from cartesius.columns.windows.totalled_rows import TotalledRows, by_unknown_groups

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cartesius.columns.groups.totalling import Totalled, Totalling
     from cartesius.columns.groups.totalling import Totals as Columns
     from cartesius.columns.stages.rows import Rows
-    from cartesius.columns.vectors.segments import Segments
+    from cartesius.columns.vectors.ordering import Segments
     from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.expressions.expressions import Expression

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cartesius.batching.world import World
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.stages.stages import Moment
-    from cartesius.columns.vectors.segments import Segments
+    from cartesius.columns.vectors.ordering import Segments
     from cartesius.columns.vectors.vectors import Indices
     from cartesius.language.families import Slot
 

@@ -24,7 +24,7 @@ from cartesius.columns.stages.spans import spans_of, until
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.key_codes import encoded
-from cartesius.columns.vectors.segments import Segments
+from cartesius.columns.vectors.ordering import Segments
 from cartesius.columns.vectors.vectors import TUPLE, NotColumnar, Struct, concatenated
 from cartesius.columns.windows.totalled_rows import TotalledRows, by_unknown_groups
 from cartesius.columns.windows.window_deliveries import Deliveries, deliveries, reported

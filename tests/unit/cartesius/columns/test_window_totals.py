@@ -21,7 +21,7 @@ from cartesius import Engine, Reactive, Update, Window, correlate
 from cartesius.columns.batches.keyed_state import KeyedState
 from cartesius.columns.groups.fixed_point import as_fixed, of_floats, quotients, rounded, running
 from cartesius.columns.results import events_of
-from cartesius.columns.vectors.segments import Segments
+from cartesius.columns.vectors.ordering import Segments
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.columns.windows.window_totals import WindowTotals
 from restrictions import combine_latest, fixed, key_by, only, session, sliding, tumbling
