@@ -65,7 +65,7 @@ from .language.orders import ordered as ordered
 from .language.orders import unordered as unordered
 from .language.reactives import Reactive as Reactive
 from .language.restriction_base import Restriction as Restriction
-from .language.states import state as state
+from .language.restriction_base import state as state
 from .plan.reliance import Reliance as Reliance
 from .programs.correlating import correlate as correlate
 from .programs.correlating import restricting as restricting

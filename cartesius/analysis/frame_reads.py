@@ -3,7 +3,8 @@
 `where`, `yields`, keys, equalities and the functions that restrictions are given are looked through, in each
 correlation, as far as they trace; each field is followed to the column that it comes from (`lineage`). A column that is
 not there, and values of types that are never equal or cannot be compared, are refused by name. Else the first would
-fail on the first row, and the second give no results and no word.
+fail on the first row, and the second give no results and no word. Here is also what the fields of results are called
+where they become columns of a frame, in process and on Spark.
 
 This module is over 300 lines because expressions are looked through, and their values typed, in one walk.
 
@@ -13,6 +14,7 @@ Invariant: a column that the program does not read may be missing, and of any ty
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -45,6 +47,8 @@ from cartesius.expressions.expressions import (
     Fields,
     KeyOf,
     Part,
+    Tuple,
+    WindowOf,
     children,
     replace,
     show,
@@ -327,3 +331,23 @@ class _Reads:
                 groups = {self._side(one, scope).group, self._side(other, scope).group}
                 return _NUMBER if groups == {"a number"} else None
         return None
+
+
+def column_names(expression: Any) -> list[str]:
+    """Return what the items of a tuple or dict are called: their field, if no other has it, else ``_1``, ``_2``, …."""
+    if not isinstance(expression, Tuple):
+        return [str(name) for name in expression.names]
+    own = [_name(item) for item in expression.items]
+    count = Counter(own)
+    return [name if name and count[name] == 1 else f"_{place}" for place, name in enumerate(own, start=1)]
+
+
+def _name(item: Expression) -> str:
+    match item:
+        case Field(name=name):
+            return name
+        case KeyOf():
+            return "key"
+        case WindowOf():
+            return "window"
+    return ""

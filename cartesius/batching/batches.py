@@ -23,7 +23,7 @@ from cartesius.batching.window_batches import WindowBatch
 from cartesius.data.entries import FRESH, GONE, LIVE, UNLIMITED, Entry, is_spent, singly
 from cartesius.data.events import EARLIEST
 from cartesius.data.records import wrap
-from cartesius.effects.layers import Layer
+from cartesius.effects.evidence import Layer
 from cartesius.effects.operations import Operation
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import displace, optional, push, retract, row_key, select

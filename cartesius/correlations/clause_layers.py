@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.correlations.continuations import controlled
 from cartesius.correlations.gates import taking
-from cartesius.effects.layers import STRAND_LAYERS
+from cartesius.effects.evidence import STRAND_LAYERS
 from cartesius.effects.operations import Operation, forward
 from cartesius.effects.resumptions import running
 from cartesius.errors import InvalidArgument, add_place

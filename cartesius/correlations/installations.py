@@ -18,7 +18,7 @@ from cartesius.correlations.gates import count_set_aside
 from cartesius.correlations.placements import Place
 from cartesius.data.entries import GONE
 from cartesius.data.events import Event
-from cartesius.effects.layers import Layer, layer_of
+from cartesius.effects.evidence import Layer, layer_of
 from cartesius.effects.operations import Operation
 from cartesius.effects.resumptions import running
 from cartesius.errors import InvalidArgument, add_place

@@ -18,8 +18,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.language.clauses import memory
 from cartesius.language.families import Duration, Slot, arrive, displace, withdraw
 from cartesius.language.lists import OneOrMore
-from cartesius.language.restriction_base import Restriction
-from cartesius.language.states import state
+from cartesius.language.restriction_base import Restriction, state
 from cartesius.plan import facts
 from cartesius.plan.nodes import Runs
 from cartesius.rows.following import note_places

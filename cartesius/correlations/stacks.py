@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.correlations.choices import choose
 from cartesius.correlations.freed_windows import may_give
+from cartesius.effects.evidence import STRAND_LAYERS, Layer
 from cartesius.effects.handlers import Composed
-from cartesius.effects.layers import STRAND_LAYERS, Layer
 from cartesius.effects.operations import forward
 from cartesius.language.clauses import refuse_forwarding
 from cartesius.language.families import (

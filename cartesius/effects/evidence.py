@@ -2,7 +2,8 @@
 
 The handlers of a correlation never change, so its frames are made when it is built. Each of them remembers where the
 operations performed from it have found their clause (`Frame.found`), which is then a direct call. For the time of a
-step the outermost is chained to the handlers that are in force around it: they are found as ever, by a search.
+step the outermost is chained to the handlers that are in force around it: they are found as ever, by a search. A
+`Layer` is a handler whose clauses are computed rather than written as methods.
 
 Invariant: none of the handlers is ctl, and what a frame remembers is one of its own stack.
 
@@ -14,13 +15,45 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cartesius.effects.operations import Frame
+from cartesius.effects.handlers import Handler
+from cartesius.effects.operations import Frame, Operation
 from cartesius.effects.resumptions import running
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cartesius.effects.handlers import Handler
+    from cartesius.effects.handlers import Clauses, Named
+
+STRAND_LAYERS = ("memory", "gates", "door")
+"""The layers inside the strands, whose clauses can suspend one."""
+
+
+class Layer(Handler):
+    """Clauses that are known once and for all."""
+
+    def __init__(self, named: object, clauses: Clauses) -> None:
+        self._named = named
+        self._clauses = clauses
+        self._is_plain = not any([is_ctl for is_ctl, _ in clauses.values()])
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no clause is ctl."""
+        return self._is_plain
+
+    def clauses(self) -> Clauses:
+        """Return the clauses."""
+        return self._clauses
+
+    def __repr__(self) -> str:
+        """Show the name, or what has it."""
+        return str(self._named)
+
+
+def layer_of(family: Named | Operation[..., Any]) -> str:
+    """Return the layer in which clauses for a family are installed; those for an operation surround the strands."""
+    return "outer" if isinstance(family, Operation) else family.layer
+
 
 Answer = TypeVar("Answer")
 

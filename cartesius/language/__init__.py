@@ -1,5 +1,5 @@
 """What users write: reactives, patterns over them, and restrictions with their clauses and families of operations.
 
-In reading order: `orders`, `reactives`, `lists`, `patterns`, `absent_slots`, `families`, `states`, `annotations`,
+In reading order: `orders`, `reactives`, `lists`, `patterns`, `absent_slots`, `families`, `annotations`,
 `restriction_base`, `meanings`, `clauses`, `matches`, `lenience`, `fingerprints`.
 """

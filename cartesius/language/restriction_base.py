@@ -27,7 +27,6 @@ from cartesius.language.annotations import is_absent, kind_of
 from cartesius.language.families import Family, Slot, select
 from cartesius.language.lenience import lenient
 from cartesius.language.reactives import Reactive
-from cartesius.language.states import State
 from cartesius.plan.nodes import Node, Opaque
 
 if TYPE_CHECKING:
@@ -36,6 +35,32 @@ if TYPE_CHECKING:
 
     from cartesius.data.entries import Entry
     from cartesius.data.events import Time, Window
+
+
+class State:
+    """A parameter of a restriction, with the value that a fresh copy has."""
+
+    __slots__ = ("initial",)
+
+    def __init__(self, initial: object) -> None:
+        self.initial = initial
+
+    def __repr__(self) -> str:
+        """Show it as it is written."""
+        return f"state({self.initial!r})"
+
+
+def state(initial: object = None) -> Any:
+    """Declare a parameter of a `Restriction`: plain data or events, replaced and never mutated; one copy a key.
+
+    What is changed in place, rather than replaced, is not undone when a push fails.
+
+    >>> from cartesius import Restriction, state
+    >>> class counting(Restriction):
+    ...     seen = state(0)
+    """
+    return State(initial)
+
 
 _REQUIRED: Any = object()
 

@@ -20,7 +20,7 @@ from uuid import UUID
 import attrs
 from pyspark.sql import types as t
 
-from cartesius.analysis.field_names import column_names
+from cartesius.analysis.frame_reads import column_names
 from cartesius.analysis.lineage import Column, Composed, Computed, OneOf, Typed, hints_of, key_of, origin, value_of
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import (

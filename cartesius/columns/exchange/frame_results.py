@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cartesius.analysis.field_names import column_names
+from cartesius.analysis.frame_reads import column_names
 from cartesius.analysis.lineage import Column, Composed, value_of
 from cartesius.columns.batches.row_by_row import in_order, is_table
 from cartesius.columns.batches.running import Attempt, attempt, compiled_of
