@@ -144,7 +144,7 @@ class Struct:
 
     @property
     def is_absent(self) -> bool:
-        """Whether it is known that no value is there (see `absent`)."""
+        """Whether it is known that no value is there (see `Absent`)."""
         return False
 
     def item(self, name: str) -> Vector | None:
