@@ -64,8 +64,9 @@ class WindowBatch:
         self.lost = lost
 
     def note(self, parts: Candidate, key: Any) -> None:
-        """Note the row of a table that a result of a window concerns."""
-        if isinstance(self.batch.output, Rows | Totals):
+        """Note the row of a table that a result of a window concerns, if it is of one: a table's row alone is not."""
+        is_inside = any(part is not None and self.contains(part) for part in parts)
+        if is_inside and isinstance(self.batch.output, Rows | Totals):
             self.rows.note(self.key(parts), key)
 
     def rows_at(self, time: Time) -> dict[Any, None]:

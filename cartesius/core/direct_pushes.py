@@ -119,7 +119,7 @@ def _of_input(program: Program, reactive: Reactive) -> Make | str:
     if len(bound) != 1:
         return f"{reactive.name} is bound to {len(bound) or 'no'} slots"
     ((join, index),) = bound
-    following = [reactive for reactive in join.reactives if reactive in program.bound]
+    following = [made for made in join.reactives for _ in program.bound.get(made, ())]
     slot, is_followed = join.slots[index], bool(following)
     make = (_of_table if slot.reactive.table else _of_stream)(program, join, slot, is_followed=is_followed)
     if isinstance(make, str) or not is_followed:

@@ -51,7 +51,12 @@ class Floors:
     def __init__(self, join: Join) -> None:
         self._join = join
         self._sources: Sequence[Join | None] = [None for _ in join.slots]
-        self._gates = [[one for one in reversed(join.installed) if _holds(one, slot)] for slot in join.slots]
+        # Windows see an event when it has been through all others; they hold it until its batch is complete.
+        openers = [one for one in join.installed if one.opens_windows and facts.comes_in_batches(one)]
+        self._gates = [
+            [one for one in reversed(join.installed) if _holds(one, slot)] + (openers if slot.has_windows else [])
+            for slot in join.slots
+        ]
 
     def begin(self, sources: Sequence[Join | None]) -> None:
         """Take note of what the slots come from, by slot, and of the restrictions that cannot go by the clock alone."""
@@ -90,7 +95,8 @@ class Floors:
 
     def _common_gates(self, slot: Slot) -> list[Installed]:
         space = self._join.bindings.window_space
-        return [gate for gate in self._gates[slot.index] if slot.has_windows and space not in gate.prefixes[slot.index]]
+        found = self._gates[slot.index] if slot.has_windows else []
+        return [gate for gate in found if space not in gate.prefixes[slot.index] and not gate.opens_windows]
 
     def _matters(self, slot: Slot, one: Installed) -> bool:
         """Whether a slot may bring a partner: what must not come does for its own restriction alone."""
@@ -196,7 +202,8 @@ class Floors:
         if all(slot.ended for slot in self._join.slots) and not any(_is_due(gate, opener, under) for gate in common):
             return True  # what they hold they will never let go
         held = (entry for gate in common for entry in _held_of(gate, opener, under))
-        return not any(time in opener.stateless.times_of(window_of(entry)) for entry in held)
+        windows = [window for entry in held if (window := window_of(entry)) is not None]  # a table's row is in none
+        return not any(time in opener.stateless.times_of(window) for window in windows)
 
     def _have_passed(
         self, slots: Iterable[Slot], time: Time, asking: Installed | None = None, under: tuple[Any, ...] = ()
@@ -243,10 +250,10 @@ class Floors:
 
 def _held_of(gate: Installed, asking: Installed | None, under: tuple[Any, ...]) -> Iterable[Entry]:
     """Iterate over what a gate holds that matters to who asks, under a key; the empty tuple: under all."""
-    if not under or asking is None or gate not in asking.keyed_gates:
-        return gate.held()
-    copy = gate.copies.get(under)
-    return () if copy is None else gate.held([copy])
+    copies = [*gate.copies.values()]
+    if under and asking is not None and gate in asking.keyed_gates:
+        copies = [gate.copies[under]] if under in gate.copies else []
+    return [entry for copy in copies for entry in copy.yet_to_come()] if gate.opens_windows else gate.held(copies)
 
 
 def _is_due(gate: Installed, asking: Installed | None, under: tuple[Any, ...]) -> bool:

@@ -30,7 +30,7 @@ from cartesius.language.reactives import Reactive
 from cartesius.plan.nodes import Node, Opaque
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Literal
 
     from cartesius.data.entries import Entry
@@ -354,6 +354,10 @@ class Restriction(Composable, Handler):
     def times_of(self, window: Window) -> tuple[Time, ...]:
         """Say, if it opens windows, for which deadlines nothing of a window may be held back: closing and freeing."""
         return (self.closed_at(window) - 1,)
+
+    def yet_to_come(self) -> Iterable[Entry]:
+        """Say, if it opens windows, what waits for its batch, and is not in any window so far."""
+        return ()
 
     def may_give(self, *, is_shown: bool, is_awaited: bool) -> bool:
         """Say, of a copy that has asked for a tick, whether that may give anything if no event comes any more.

@@ -526,6 +526,11 @@ def floors(of: Planned) -> Slots | None:
     return None
 
 
+def comes_in_batches(of: Planned) -> bool:
+    """Whether what comes waits until its batch is complete, before it is in windows."""
+    return any([isinstance(one, Deliver) and one.ticks != "tuple" for one in of.nodes])
+
+
 def shares(of: Planned) -> bool:
     """Whether its slots may share memories with slots restricted alike."""
     return all(

@@ -124,7 +124,9 @@ class Provenance:
         record = self._record(key, told)
         if made is not None:
             identity, (_, value, start, end) = made
-            shown = self.records[identity, *Told.of(event.reactive, value, start, end).what]
+            shown = self.records.get((identity, *Told.of(event.reactive, value, start, end).what))
+            if shown is None:
+                return  # it was made before the snapshot from which this engine goes on
             record.parts = shown.parts
             for _, part in shown.parts:
                 self._note(self.records[part].results, key)

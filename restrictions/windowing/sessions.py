@@ -130,6 +130,11 @@ class session(windowing):
             if touching and touching != [merged]:
                 self._ask_no_more(touching)
 
+    def _concerned(self, event: Entry) -> Iterable[Window]:
+        """Return the session that an event begins, and those that it prolongs."""
+        own = list(self.windows(event, self.contents))
+        return [*own, *[window for window in self.contents for new in own if _touch(window, new)]]
+
     def _look_again(self, now: Time) -> None:
         """Ask when sessions end that have not asked for it: those of a snapshot of an earlier version."""
         for window in self.contents:

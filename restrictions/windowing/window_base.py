@@ -209,6 +209,10 @@ class windowing(Restriction):
     def _freed_at(self, window: Window) -> Time:
         return self.closed_at(window) + self.lateness
 
+    def yet_to_come(self) -> Iterable[Entry]:
+        """Return what waits for the end of its batch."""
+        return self.pending
+
     def times_of(self, window: Window) -> tuple[Time, ...]:
         """Return the deadlines when one is closed, and freed."""
         return self.closed_at(window) - 1, self._freed_at(window) - 1
@@ -263,7 +267,7 @@ class windowing(Restriction):
             if first_batch(self.pending, self.tick, now) is not None:
                 ask_tick()  # each batch is a step of its own
         rest = list(self.pending)
-        if any(self._is_ending(window, now) for event in rest for window in self.windows(event, self.contents)):
+        if any(self._is_ending(window, now) for event in rest for window in self._concerned(event)):
             next_batch()
             self._take_pending(rest)
         shown = sorted(window for window in self.contents if self._is_due(window, now))
@@ -276,6 +280,10 @@ class windowing(Restriction):
                 else:
                     self._free(window)
         self._look_again(now)
+
+    def _concerned(self, event: Entry) -> Iterable[Window]:
+        """Return the windows that an event concerns which is not in them so far."""
+        return self.windows(event, self.contents)
 
     def _look_again(self, now: Time) -> None:
         """Ask for the times of windows that have changed."""

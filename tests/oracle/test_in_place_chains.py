@@ -93,7 +93,7 @@ def test_a_chain_is_one_function_where_one_result_comes_at_a_time() -> None:
     engine._journal.is_open = False  # as Engine.push does
     assert [event.value for event in emitted or []] == [(7, 2, 2), (7, 2, 1), (7, 2, 0)]
     shown = engine.source()
-    assert shown.count("def follow(value, start, end, identity):") == 2  # of a and of b
+    assert shown.count("def follow(result, number):") == 2  # of a and of b
     assert shown.count("def push(value, at):") == 3
 
 

@@ -58,6 +58,9 @@ JOINS: dict[str, Reactive] = {
     "mapped": map_table(T, lambda row: row.j),
     "mapped, untraced": map_table(ROWS, lambda row: [row.j] if row.n % 9 else row.missing),
     "filtered": filter_table(T, lambda row: row.j < row.n % 3),
+    "filtered and joined": inner_join(filter_table(T, lambda row: row.j), U),
+    "mapped and filtered": filter_table(map_table(T, lambda row: row.j), bool),
+    "mapped and joined with what it names": foreign_join(map_table(T, lambda row: row), U, on="k", how="left"),
     "one part alone": x_by_y(lambda x, y: y, LEFT),
     "by values": x_by_y(lambda x, y: (x, y), LEFT, lambda x, y: x.k == y.n),
     "by values, where both are": x_by_y(judged, retracting() | as_table("x"), lambda x, y: x.k == y.n % 20),
@@ -87,13 +90,11 @@ AS_WRITTEN: dict[str, tuple[Reactive, str]] = {
     ),
     "not taken back": (x_by_y(lambda x, y: x, as_table("x")), "not the rows of a join of tables"),
     "latest": (inner_join(T, U, restrict=most_recently("left")), "runs as written"),
-    "of a table made": (inner_join(filter_table(T, lambda row: row.j), U), "other correlations are made from it"),
     "with itself": (inner_join(T, T), "bound to 2 slots"),
     "one table, that keeps its rows": (
         correlate(x=T, yields=lambda x: x.j, restrict=retracting() | as_table("x")),
         "not the rows of one table",
     ),
-    "read twice": (filter_table(map_table(T, lambda row: row.j), bool), "other correlations are made from it"),
 }
 
 KEYS = [0, 1, 2, 3, 1, 2, True, 1.0, "a", (1, 2), None, float("nan"), 10**30]
@@ -211,7 +212,7 @@ def test_a_push_is_one_function(name: str) -> None:
     finally:
         greenlet.settrace(before)
     assert switched == []
-    assert engine.explain().count("in place: a push is one function of its own") == 1
+    assert engine.explain().count("in place: a push is one function of its own") >= 1  # what is made of others has none
     assert engine.source().count("def push(value, at):") == len(tables)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from cartesius.batching.null_keys import aside
 from cartesius.columns.batches.row_by_row import payloads_of
 from cartesius.columns.bodies.computed import of_function, taken
-from cartesius.columns.vectors.key_codes import nulls
+from cartesius.columns.vectors.key_codes import check_hashable, nulls
 from cartesius.columns.vectors.vectors import NotColumnar
 
 if TYPE_CHECKING:
@@ -44,13 +44,15 @@ class Keyless:
         """Return what comes to a slot without what has no key, and that as ``engine.late`` has it, with its step.
 
         Raises:
-            NotColumnar: It comes out unmatched, or what it came from is not known here.
+            NotColumnar: It comes out unmatched, or what it came from is not known here; or a key cannot be hashed.
         """
         asked = np.arange(len(rows)) if rows.deletes is None else np.flatnonzero(~rows.deletes)
         present = rows if rows.deletes is None else rows.take(asked)
-        found = [
-            (mask, one) for column, one in self._columns[slot.index] if (mask := nulls(column(present))) is not None
-        ]
+        keys = [(column(present), one) for column, one in self._columns[slot.index]]
+        for key, one in keys:
+            if one.space is not None:
+                check_hashable(key)
+        found = [(mask, one) for key, one in keys if (mask := nulls(key)) is not None]
         if not found or not len(asked):
             return rows, []
         is_gone = np.logical_or.reduce([mask for mask, _ in found])

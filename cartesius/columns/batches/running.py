@@ -230,6 +230,7 @@ class Compiled:
 
     def _computed(self, engine: EngineCore, feed: Feed, before: Sequence[State | KeyedState] = ()) -> _Computed:
         """Return what columns make of a batch, in the state ``before`` it if that was loaded; nothing has changed."""
+        ends = [int(one.end.max()) for one in feed.rows.values() if len(one)]  # of what is late, too: it has been seen
         moment, late, feed = by_the_clock(engine, feed, [stage.join for stage in self.stages if not stage.keeps_time])
         counting = Counting()
         counting.come_late(self.program, late)
@@ -238,7 +239,6 @@ class Compiled:
                 checked_keys(one.key)
         number = engine._world.number + 1
         rows = {reactive: _numbered(one, engine._events + 1, number) for reactive, one in feed.rows.items() if len(one)}
-        ends = [int(one.end.max()) for one in rows.values()]
         found = _Computed(rows, moment, number + moment.steps, late, counting, max(ends, default=engine._latest))
         for place, stage in enumerate(self.stages):
             arriving = _arriving(stage, found)

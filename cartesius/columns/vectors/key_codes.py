@@ -61,6 +61,19 @@ def nulls(vector: Vector) -> Mask:
     return found if found.any() else None
 
 
+def check_hashable(vector: Vector) -> None:
+    """Raise `NotColumnar` if a key cannot be hashed, used or not: pushed by itself it is refused."""
+    if isinstance(vector, Struct) and vector.kind == TUPLE:
+        for item in vector.items:
+            check_hashable(item)
+    elif not isinstance(vector, Leaf) or vector.kind or pa.types.is_nested(vector.type):
+        try:
+            hash(tuple(vector.to_list()))
+        except TypeError:
+            reason = "a key cannot be hashed"
+            raise NotColumnar(reason) from None
+
+
 def any_nan(vector: Vector) -> bool:
     """Whether there is a float that is no number, in a part of a tuple as well."""
     if isinstance(vector, Struct):

@@ -14,6 +14,7 @@ from cartesius.data.codec import decode, encode
 from cartesius.data.events import EPOCH
 from cartesius.errors import EngineBroken, InvalidArgument, NotStorable, SnapshotMismatch, WrongThread
 from restrictions import key_by, most_recently, optionally, take, within, zip_
+from restrictions.streams import map_
 from restrictions.tables import filter_table, inner_join
 
 A, B = Reactive("a"), Reactive("b")
@@ -483,3 +484,16 @@ def test_a_wrong_input_is_told_as_without_a_mark():
         told.append(str(error.value))
         engine.mark()
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"trace": True}, {"tier": "in_place"}, {"tier": "reference"}])
+def test_a_batch_that_is_late_has_been_seen_in_every_tier(options):
+    a = Reactive("a", fields=("n",))
+    output = map_(a, lambda row: row.n)
+    engine = Engine(output, lateness=5)
+    blob, mark = engine.snapshot(), engine.mark()
+    engine.advance(8)
+    engine.push_many({a: {"n": [5], "at": [4]}})
+    assert [event.start for event, _, _ in engine.late] == [4]
+    restored = Engine.restore(blob, output, changes=[engine.changes_since(mark)], lateness=5, **options)
+    assert [repr(event) for event in restored.push(a, {"n": 1})] == [repr(event) for event in engine.push(a, {"n": 1})]

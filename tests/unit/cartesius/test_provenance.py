@@ -492,3 +492,15 @@ def test_every_event_pushed_and_emitted_can_be_explained(steps):
         for event in emitted:
             if event.weight > 0 and event.reactive == "out":
                 assert repr(event.value) in engine.why(event).splitlines()[0]
+
+
+def test_a_row_that_comes_to_show_what_was_made_before_the_snapshot_has_no_known_parts():
+    ship = Reactive("ship", table=True)
+    shown = correlate(s=ship, yields=lambda s: s, restrict=retracting() | as_table(lambda _: "all"))
+    engine = Engine(shown, trace=True)
+    for key, value in ((1, "a"), (2, "b")):
+        engine.push(ship, Update(key, value))
+    restored = Engine.restore(engine.snapshot(), shown, trace=True)
+    (change,) = restored.push(ship, Delete(2))
+    assert change.value == Update("all", "a")
+    assert "all" in restored.why(change)

@@ -11,10 +11,12 @@ from cartesius import Engine, Reactive, Update, Window, correlate, run
 from restrictions import (
     affinely,
     aligning,
+    as_table,
     cartesian,
     every_nth,
     first_match,
     fixed,
+    in_event_time,
     key_by,
     most_recently,
     only,
@@ -387,3 +389,28 @@ def test_what_a_source_takes_back_after_the_window_is_freed_changes_nothing():
     engine.advance(10)
     assert [(event.value, event.weight) for event in engine.push(table, Update("k", 2), at=12)] == [((2, 10), 1)]
     assert engine.late == []
+
+
+# --------------------------------------------------------------------------------------- tables beside what windows see
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+def test_a_row_that_a_gate_holds_is_in_no_window_and_keeps_none_open(tier):
+    ship, report = Reactive("ship", table=True), Reactive("report")
+    near = correlate(r=report, s=ship, yields=lambda r, s: (r, s), restrict=tumbling(10) | in_event_time(5))
+    engine = Engine(near, tier=tier)
+    engine.push(ship, Update("EVA", 9), at=1)
+    engine.push(report, 1, at=2)
+    assert values(engine.push(ship, Update("EVA", 8), at=11)) == [(1, 9)]  # it is held itself
+    assert engine.advance(10) == []
+    assert values(engine.push(report, 2, at=12) + engine.close()) == [(2, 8)]
+    assert engine.stats.waiting == 0
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+def test_a_row_of_a_table_that_waits_for_a_windows_event_is_a_row_of_no_window(tier):
+    ship, report = Reactive("ship", table=True), Reactive("report")
+    stack = tumbling(10) | optionally("r") | retracting() | as_table("s")
+    engine = Engine(correlate(s=ship, r=report, yields=lambda s, r: (s, r), restrict=stack), tier=tier)
+    assert values(engine.push(ship, Update("EVA", 9), at=1)) == [Update("EVA", (9, None))]
+    assert values(engine.push(report, "moored", at=2)) == [Update("EVA", (9, "moored"))]

@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cartesius import Engine, Reactive, correlate
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar
 from cartesius.data.records import Record
+from cartesius.errors import InvalidArgument
+from restrictions import key_by
 from tests.unit.cartesius.columns.values import SCALARS
 
 small = st.integers(-2, 2)
@@ -134,3 +137,15 @@ def test_tuples_meet_part_by_part_and_not_with_those_of_another_length():
     check([[of_values(part) for part in side] for side in columns], columns, skips_null=True)
     with pytest.raises(NotColumnar):
         encoded([[of_values([(1,)])], [of_values([(1, 2)])]], skips_null=True)
+
+
+@pytest.mark.parametrize("key", [[1], {"a": 1}, (1, [2]), {1}])
+def test_a_key_that_cannot_be_hashed_is_refused_in_a_batch_as_by_itself_though_nothing_uses_it(key):
+    source = Reactive("a", fields=("n", "k"))
+    output = correlate(x=source, yields=lambda x: x.n, restrict=key_by(x="k"))
+    engine = Engine(output)
+    with pytest.raises(InvalidArgument, match="a key that can be hashed"):
+        engine.push_many({source: {"n": [1], "k": [key], "at": [1]}})
+    with pytest.raises(InvalidArgument, match="a key that can be hashed"):
+        engine.push(source, {"n": 1, "k": key}, at=1)
+    assert engine.stats.events == 0
