@@ -6,8 +6,12 @@ from tests.laws.catalogue import Sketch, restriction
 
 
 def window_options(sketch: Sketch, *, is_session: bool = False) -> str:
-    """Lateness, report, content, tick."""
+    """Lateness, tick, what becomes of what leaves, report, content."""
     found = [f"lateness={sketch.time(1, 3)}"] if sketch.chance(0.3) else []
+    if sketch.chance(0.15):
+        found.append(f"tick={sketch.of(repr('time'), '2', '3')}")
+    if sketch.chance(0.1):
+        found.append("on_leave='displace'")
     wanted = sketch.report or (sketch.of("on_close", "final") if sketch.chance(0.3) else "")
     if wanted and not (is_session and wanted.split("(")[0] not in ("on_close", "final")):
         for name in ("on_close", "final", "periodic", "on_content_change", "non_empty", "Report"):
@@ -21,14 +25,14 @@ def window_options(sketch: Sketch, *, is_session: bool = False) -> str:
 
 @restriction("tumbling", "windows", is_first=True)
 def tumbling(sketch: Sketch) -> str:
-    offset = f", offset={sketch.unit}" if sketch.chance(0.2) else ""
+    offset = f", offset={sketch.of(1, -3) * sketch.unit}" if sketch.chance(0.2) else ""
     return f"tumbling({sketch.time(4, 8, 12)}{offset}{window_options(sketch)})"
 
 
 @restriction("sliding", "windows", is_first=True)
 def sliding(sketch: Sketch) -> str:
-    period = sketch.of(2, 4)
-    return f"sliding({2 * period * sketch.unit}, {period * sketch.unit}{window_options(sketch)})"
+    size, period = sketch.of((4, 2), (4, 2), (8, 4), (6, 4), (3, 4), (5, 1))
+    return f"sliding({size * sketch.unit}, {period * sketch.unit}{window_options(sketch)})"
 
 
 @restriction("session", "windows", is_first=True)
