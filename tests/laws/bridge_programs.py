@@ -197,7 +197,7 @@ def pushed(reactive: Reactive, row: Row) -> Any:
     if not reactive.table:
         return Record(value)
     key = () if reactive.key is None else row.columns[str(reactive.key)]
-    return Delete(key) if row.columns["gone"] else Update(key, Record(value))
+    return Delete(key, Record(value)) if row.columns["gone"] else Update(key, Record(value))
 
 
 def in_order(rows: Sequence[Row], inputs: Mapping[str, Reactive], *, by_place: bool) -> list[Row]:

@@ -99,11 +99,13 @@ _simple(
 
 @operator("interval_join", "time joins")
 def interval_join(sketch: Sketch) -> tuple[str, str]:
-    lower, upper = -sketch.time(0, 2), sketch.time(1, 3)
+    lower, upper = sketch.of((0, 1), (-2, 1), (-2, 3), (0, 3), (1, 3), (-3, -1), (1, 1))
+    lower, upper = lower * sketch.unit, upper * sketch.unit
     key = sketch.of("", ", key='k'", ", key=lambda row: row.k")
     how = sketch.of("", "", ", how='left'", ", how='right'", ", how='full'")
     late = f", lateness={sketch.time(0, 3)}" if sketch.chance(0.3) else ""
-    return f"interval_join({sketch.stream()}, {sketch.stream()}, {lower}, {upper}{key}{how}{late})", VALUES
+    eager = ", eager=True" if how and sketch.chance(0.2) else ""
+    return f"interval_join({sketch.stream()}, {sketch.stream()}, {lower}, {upper}{key}{how}{late}{eager})", VALUES
 
 
 @operator("join", "time joins")
@@ -149,7 +151,13 @@ _of_table(
 _of_table("combine_updates", ROWS, "combine_updates({0}, 0, lambda total, row: total + size(row))")
 for _name in ("inner_join", "left_join", "outer_join"):
     _of_table(_name, ROWS, f"{_name}({{0}}, {{1}})")
-_of_table("foreign_join", ROWS, "foreign_join({0}, {1}, on='k')", "foreign_join({0}, {1}, on='j', how='left')")
+_of_table(
+    "foreign_join",
+    ROWS,
+    "foreign_join({0}, {1}, on='k')",
+    "foreign_join({0}, {1}, on='j', how='left')",
+    "foreign_join({0}, {1}, on=lambda row: row.k)",
+)
 
 
 @operator("to_table", "tables")

@@ -64,6 +64,12 @@ def key_by(sketch: Sketch) -> str:
     slots = sketch.slots if sketch.is_keyed or sketch.chance(0.8) else sketch.slots[:1]
     if sketch.is_keyed:
         kind = "k"
+    both = "lambda row: (row.k, row.j)"
+    if not sketch.is_keyed and sketch.chance(0.1):
+        return f"key_by({', '.join(f'{slot}={both}' for slot in slots)})"
+    if not sketch.is_keyed and sketch.chance(0.1):
+        fields = [(slot, sketch.of("k", "j")) for slot in slots]
+        return f"key_by({', '.join(f'{slot}={field!r}' for slot, field in fields)})"
     keys = [f"{slot}={kind!r}" if sketch.chance(0.9) else f"{slot}=lambda row: row.{kind}" for slot in slots]
     return f"key_by({', '.join(keys)})"
 
@@ -73,7 +79,8 @@ def key_by(sketch: Sketch) -> str:
 
 @restriction("aligning", "gates")
 def aligning(sketch: Sketch) -> str:
-    text = f"aligning({sketch.all()})"
+    slots = sketch.all() if sketch.chance(0.8) else sketch.some(2)
+    text = f"aligning({slots}{sketch.of('', '', '', ', limit=2', ', limit=1, overflow=' + repr('drop_oldest'))})"
     if sketch.chance(0.6):
         text += f" | {sketch.write('most_recently')}({sketch.all()})"
     return text
@@ -145,6 +152,8 @@ def retracting(sketch: Sketch) -> str:
 def as_table(sketch: Sketch) -> str:
     sketch.kind = "rows"
     key = sketch.of("lambda row: size(row) % 3", "lambda row: 'one'")
+    if sketch.sources[0] in ("t", "u") and sketch.chance(0.5):
+        key = repr(sketch.slots[0])
     return f"as_table({key})" + (f" | {sketch.write('retracting')}()" if sketch.chance(0.5) else "")
 
 
@@ -160,16 +169,17 @@ def optionally(sketch: Sketch) -> str:
 
 @restriction("versioned", "versions")
 def versioned(sketch: Sketch) -> str:
-    last, retention = sketch.slots[-1], sketch.time(2, 5, 20)
+    last, retention = sketch.slots[-1], sketch.time(0, 2, 5, 20)
+    ties = sketch.of("", "", "", ", ties='n'", ", ties='arrival'", ", ties=lambda row: -row.n")
     if sketch.chance(0.3):  # of events, each the version of its key: results are facts, and events may be used up
-        return f"versioned({sketch.all() if sketch.chance(0.5) else repr(last)}, retention={retention})"
+        return f"versioned({sketch.all() if sketch.chance(0.5) else repr(last)}, retention={retention}{ties})"
     sketch.sources[-1] = sketch.table()
     if len(sketch.slots) > 1:
         sketch.conditions.append(f"{sketch.slots[0]}.k == key_{last}")
     more = "" if sketch.chance(0.5) else f" | {sketch.write('optionally')}({last!r})" * (len(sketch.slots) > 1)
     if more:
         sketch.maybe.add(last)
-    return f"versioned({last!r}, retention={retention}) | {sketch.write('retracting')}()" + more
+    return f"versioned({last!r}, retention={retention}{ties}) | {sketch.write('retracting')}()" + more
 
 
 # ----------------------------------------------------------------------------------------- what follows, what is absent
@@ -182,6 +192,8 @@ def in_sequence(sketch: Sketch) -> str:
     slots = sketch.slots if sketch.chance(0.8) else sketch.slots[::-1]
     contiguity = sketch.of("", "", ", contiguity='strict'", ", contiguity='any'")
     after = sketch.of("", "", "", ", after_match='past_last'", ", after_match='to_next'")
+    if sketch.chance(0.1):
+        after = f", after_match=({sketch.of('to_first', 'to_last')!r}, {sketch.draw.choice(slots)!r})"
     return f"in_sequence({sketch.quoted(slots)}{contiguity}{after})"
 
 

@@ -473,7 +473,7 @@ class Row:
     """One push."""
 
     reactive: Reactive
-    value: Any  # the payload; None of a deletion
+    value: Any  # the payload; of a deletion the row that it comes with, or None
     at: tuple[int, int]
     key: Any = None
     is_deletion: bool = False
@@ -483,7 +483,7 @@ class Row:
         """What is pushed."""
         if not self.reactive.table:
             return self.value
-        return Delete(self.key) if self.is_deletion else Update(self.key, self.value)
+        return Delete(self.key, self.value) if self.is_deletion else Update(self.key, self.value)
 
 
 NUMBERS: dict[str, list[Any]] = {
