@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import optional
 from cartesius.plan import facts
+from cartesius.plan.nodes import Now
 from cartesius.results.outputs import Events, Rows
 from cartesius.rows.partial_rows import MAX_SLOTS
 from cartesius.storage.version_memories import Kind, VersionMemory
@@ -30,7 +31,7 @@ def refuse_versions(batch: Batch, installed: Sequence[Installed]) -> None:
 
 
 def check_versions(batch: Batch, missing: Sequence[bool], installed: Sequence[Installed]) -> None:
-    """Refuse rows that are not known by time, and partial rows that no event gives a time."""
+    """Refuse rows that are not known by time, partial rows that no event dates, and versions that do not stay."""
     keeper = next(one.restriction for one in installed if facts.versions(one))
     if isinstance(batch.output, Rows):
         message = (
@@ -44,6 +45,15 @@ def check_versions(batch: Batch, missing: Sequence[bool], installed: Sequence[In
         message = (
             f"{keeper!r}: expected a stream that may not be missing, or as_table, beside optionally, as a row with a"
             " missing part holds for some time only; write as_table(…)"
+        )
+        raise InvalidArgument(message)
+    momentary = [slot for one in installed if isinstance(one.node, Now) for slot in one.named]
+    versions = [slot.name for slot in momentary if slot.memory.kind is Kind.VERSIONS]  # type: ignore[attr-defined]  # all keep times
+    if versions and batch.is_pure:
+        message = (
+            f"{keeper!r}: expected versions of {versions[0]!r} that stay for corrections, beside retracting, but"
+            " momentarily lets each go with its step, so that results would be taken back that never were; leave out"
+            " one of the three"
         )
         raise InvalidArgument(message)
 

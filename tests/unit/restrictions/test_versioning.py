@@ -147,6 +147,12 @@ def test_what_looks_at_one_event_at_a_time_goes_with_versions(extra):
     assert ends_alike(retracting() | versioned("t") | extra, LATE)
 
 
+def test_versions_that_leave_at_once_are_refused_beside_a_correction():
+    with pytest.raises(InvalidArgument, match="expected versions of 'a' that stay for corrections"):
+        correlate(a=r, b=r, yields=lambda a, b: a, restrict=retracting() | versioned("a", "b") | momentarily("a"))
+    correlate(a=r, b=r, yields=lambda a, b: a, restrict=versioned("a", "b") | momentarily("a"))
+
+
 def test_an_event_that_leaves_at_once_is_not_corrected():
     steps = feed(Engine(lookup(retracting() | versioned("t") | momentarily("r"))), *LATE)
     assert steps == [[], [(7, "a")], [], [(7, "b")]]
