@@ -142,8 +142,8 @@ def _objection_to_missing(join: Join, partial: PartialBatch) -> str:
         return "rows without a partner are taken back, or come again"
     if not isinstance(partial.rows, PartialRows) or len(partial.rows.trees) > 1:
         return "its body is asked which parts are missing, or nothing connects them"
-    if len(join.slots) > MAX_SLOTS or any(len(slots_of(one)) < MAX_SLOTS for one in join.pattern.conditions()):
-        return "parts of more than two slots may be missing, or a condition is on one alone"
+    if len(join.slots) != MAX_SLOTS or any(len(slots_of(one)) < MAX_SLOTS for one in join.pattern.conditions()):
+        return "parts of other than two slots may be missing, or a condition is on one alone"
     return ""
 
 

@@ -17,6 +17,7 @@ from cartesius import Engine, Reactive, correlate
 from restrictions import fifo, key_by, most_recently, only, optionally, retracting, take, within
 from restrictions.streams import interval_join
 from restrictions.time.duration import apart, lasting
+from tests.oracle.test_in_place import Both
 from tests.oracle.test_in_place_absences import run
 
 WHERE = (
@@ -67,6 +68,14 @@ def test_rows_without_a_partner_agree_whatever_comes(seed: int) -> None:
 
 def test_many_of_the_pushes_drawn_are_done_by_functions_of_their_own() -> None:
     assert sum(run(random.Random(f"{seed}"), program=a_program) for seed in range(40)) > 8
+
+
+def test_one_slot_that_may_be_missing_counts_what_is_not_near_itself() -> None:
+    a = Reactive("a")
+    both = Both(correlate(x=a, yields=lambda x: x, restrict=optionally("x") | within(2, "x")))
+    for at in [(1, 1), (-2, 1), (2, 4)]:
+        both.call("push", a, 1, at)
+    both.check()
 
 
 @pytest.mark.parametrize("how", ["left", "right", "full"])
