@@ -113,34 +113,39 @@ class DirectPushes:
         )
 
 
-def _of_input(program: Program, reactive: Reactive) -> Make | str:
-    """Return what makes the function of an input, or of results, or why it needs all of the handlers."""
+def _of_input(program: Program, reactive: Reactive, *, follows: bool = False) -> Make | str:
+    """Return what makes the function of an input, or of results that follow, or why it needs all of the handlers."""
     bound = program.bound.get(reactive, [])
     if len(bound) != 1:
         return f"{reactive.name} is bound to {len(bound) or 'no'} slots"
     ((join, index),) = bound
     following = [made for made in join.reactives for _ in program.bound.get(made, ())]
     slot, is_followed = join.slots[index], bool(following)
-    make = (_of_table if slot.reactive.table else _of_stream)(program, join, slot, is_followed=is_followed)
+    make = None if follows or is_followed else _of_one(program, join, slot)
+    make = make or (_of_table if slot.reactive.table else _of_stream)(program, join, slot, is_followed=is_followed)
     if isinstance(make, str) or not is_followed:
         return make
     if len(following) > 1 or any(output in join.reactives for output in program.outputs):
         return "several correlations are made from it, or it is an output itself"
-    then = _of_input(program, *following)
+    then = _of_input(program, *following, follows=True)
     return then if isinstance(then, str) else partial(make, then=then)
+
+
+def _of_one(program: Program, join: Join, slot: Slot) -> Make | str | None:
+    """Return it for a stream of which one correlation alone is made, if that is of a kind that is linked with none."""
+    if slot.reactive.table:
+        return None
+    held = held_of(program, join, slot.index)
+    if not isinstance(held, str):
+        return held
+    if isinstance(join.batch.output, Totals):
+        return totals_of(program, join)
+    return absence_of(program, join, slot.index) if join.pattern.absent.names else None
 
 
 def _of_stream(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
     if isinstance(join.batch.output, View) and len(join.slots) == 1:
         return rows_of(program, join, slot, is_followed=is_followed)
-    if not is_followed and slot.reactive.pattern is None:
-        held = held_of(program, join, slot.index)
-        if not isinstance(held, str):
-            return held
-        if isinstance(join.batch.output, Totals):
-            return totals_of(program, join)
-        if join.pattern.absent.names:
-            return absence_of(program, join, slot.index)
     return product_of(program, join, slot, is_followed=is_followed)
 
 

@@ -68,14 +68,11 @@ class DirectChange(DirectText):
 
     def _take_in(self) -> None:
         """Write what brings the change into form."""
-        self._lines.add(
-            ""
-            if self._follows
-            else """
-            if type(value) is not Update or (type(value.key) is not int and type(value.key) is not str):
-                value = checked(value)
-        """
-        )
+        if not self._follows:
+            self._lines.add("""
+                if type(value) is not Update or (type(value.key) is not int and type(value.key) is not str):
+                    value = checked(value)
+            """)
         self._lines.add("key = value.key")
 
     def _row(self) -> None:
@@ -196,11 +193,8 @@ class AnnouncingChange(MappingChange):
         self._number()
         with self._lines.under(self._if_there):
             self._lines.add(f"result = yields([{self._part}])[0]")
-            self._lines.add(
-                event_text(
-                    "result", ("start", "end"), "(correlation, ((source, key), ), world.steps + 1, (number, ), 0)"
-                )
-            )
+            identity = "(correlation, ((source, key), ), world.steps + 1, (number, ), 0)"  # a row comes again
+            self._lines.add(event_text("result", ("start", "end"), identity))
 
 
 # -- joins -------------------------------------------------------------------------------------------------------------
