@@ -87,7 +87,7 @@ def _combined(join: Join, slot: Slot) -> Shape | None:
     product, batch = join.batch.product, join.batch
     if not isinstance(batch.output, Events) or batch.partial is not None or type(product) is not Product:
         return None
-    if join.may_complete_early or batch.body.is_relative or batch.is_pure:
+    if join.may_complete_early or batch.body.is_relative or batch.is_pure or batch.tells_steps:
         return None
     if any(one.is_table or one.has_windows for one in join.slots):
         return None

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
-from restrictions import as_table, most_recently, retracting
+from cartesius.core import direct_pushes
+from restrictions import as_table, fifo, most_recently, retracting
 from restrictions.gates.row_gates import upserting
-from restrictions.streams import map_, merge, with_latest_from
+from restrictions.streams import interval_join, map_, merge, with_latest_from
 from restrictions.tables import (
     changelog,
     filter_table,
@@ -173,3 +174,16 @@ def test_no_push_is_left_to_the_clauses_once_it_runs(output: Reactive) -> None:
     assert sum(engine.stats.given_up.values()) <= len(engine.inputs)  # the first of each
     for reason in engine.stats.given_up:
         assert "clauses" not in reason
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_what_may_come_again_is_told_apart_in_functions_and_where_they_call_clauses(
+    is_late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(direct_pushes, "PUSHES_BEFORE", 0)
+    latest = correlate(x=A, yields=lambda x: x, restrict=retracting() | most_recently("x"))
+    near = interval_join(latest, B, -9, 9, lateness=3 if is_late else None)
+    both = Both(near if is_late else correlate(x=latest, y=B, yields=lambda x, y: (x.n, y.n), restrict=fifo()))
+    for n in range(12):
+        both.call("push", [A, B][n % 3 == 1], {"n": n % 4}, n)
+    both.check()
