@@ -47,11 +47,11 @@ def check_versions(batch: Batch, missing: Sequence[bool], installed: Sequence[In
             " missing part holds for some time only; write as_table(…)"
         )
         raise InvalidArgument(message)
-    momentary = [slot for one in installed if isinstance(one.node, Now) for slot in one.named]
-    versions = [slot.name for slot in momentary if slot.memory.kind is Kind.VERSIONS]  # type: ignore[attr-defined]  # all keep times
-    if versions and batch.is_pure:
+    kept = [one.name for one, kind in zip(batch.slots, kinds, strict=True) if kind is Kind.VERSIONS]
+    leaving = [slot.name for one in installed if isinstance(one.node, Now) for slot in one.named if slot.name in kept]
+    if leaving and batch.is_pure:
         message = (
-            f"{keeper!r}: expected versions of {versions[0]!r} that stay for corrections, beside retracting, but"
+            f"{keeper!r}: expected versions of {leaving[0]!r} that stay for corrections, beside retracting, but"
             " momentarily lets each go with its step, so that results would be taken back that never were; leave out"
             " one of the three"
         )

@@ -17,12 +17,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack
 
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct.direct_texts import WRAP, DirectText, event_text, widen
-from cartesius.expressions.value_functions import of_value
+from cartesius.expressions.value_functions import as_held
 from cartesius.language.reactives import Undeclared
 from cartesius.plan.nodes import OF_JOINS, Announce, AsTable, May, Now, Recall, TakeBack, Upsert, Visit
 from cartesius.programs.doors import checked_value
@@ -309,8 +308,7 @@ class RowChange(JoinChange):
         if isinstance(self._by, str):
             read = self._texts.field("value", self._by)
         else:
-            by = of_value(self._by) if isinstance(self._by, FunctionType) else self._by  # as a restriction holds it
-            read = f"{self._constants.name(by)}(value)"
+            read = f"{self._constants.name(as_held(self._by))}(value)"
         self._lines.add(f"key = {read}")
 
     def _row(self) -> None:

@@ -179,6 +179,11 @@ class DirectText(ABC):
         self._write()
         return define("follow" if self._follows else "push", self._lines.text, self._scope | self._constants.bound)
 
+    @property
+    def joins(self) -> list[Join]:
+        """The correlations that a push runs through in this function, in order."""
+        return [self._join, *([] if self._follower is None else self._follower.joins)]
+
     def shown(self) -> str:
         """Return the text, with the pattern that it came from, and what the bound names in it are."""
         assert self.function is not None  # Invariant: whoever asks for it writes the text

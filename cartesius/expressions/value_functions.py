@@ -6,7 +6,7 @@ Source: SEMANTICS 1.15 and 1.18.
 from __future__ import annotations
 
 from functools import cached_property
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -41,6 +41,11 @@ def of_value(function: Callable[..., Any]) -> Callable[..., Any]:
     constants = Constants()
     text = f"def of_value(value):\n    return {_Texts(constants).of(expression)}\n"
     return _noted(define("of_value", text, constants.bound), function)
+
+
+def as_held(value: Any) -> Any:
+    """Return an argument of a restriction as that holds it: a plain function with null as `of_value` has it."""
+    return of_value(value) if isinstance(value, FunctionType) else value
 
 
 @attrs.frozen(slots=False, repr=False)

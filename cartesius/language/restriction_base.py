@@ -22,7 +22,7 @@ from cartesius.data.events import EARLIEST
 from cartesius.data.value_texts import shown
 from cartesius.effects.handlers import Handler
 from cartesius.errors import InvalidArgument
-from cartesius.expressions.value_functions import of_value
+from cartesius.expressions.value_functions import as_held, of_value
 from cartesius.language.annotations import is_absent, kind_of
 from cartesius.language.families import Family, Slot, select
 from cartesius.language.lenience import lenient
@@ -237,8 +237,8 @@ class Restriction(Composable, Handler):
     def _values_of(cls, configuration: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the fields hold of a configuration: functions that trace take null as a body does."""
         return {
-            name: of_value(v) if cls._fields[name] == "function" or isinstance(v, FunctionType) else v
-            for name, v in configuration.items()
+            name: of_value(value) if cls._fields[name] == "function" else as_held(value)
+            for name, value in configuration.items()
         }
 
     def __setattr__(self, name: str, value: object) -> None:

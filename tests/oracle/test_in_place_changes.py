@@ -171,6 +171,7 @@ def test_no_push_is_left_to_the_clauses_once_it_runs(output: Reactive) -> None:
         row = {"k": draw.randrange(5), "j": draw.randrange(9)}
         given_ += len(engine.push(source, Update(draw.randrange(9), row) if source.table else row))
     assert given_ > 50
+    assert "by direct calls of the clauses" not in engine.explain()
     assert sum(engine.stats.given_up.values()) <= len(engine.inputs)  # the first of each
     for reason in engine.stats.given_up:
         assert "clauses" not in reason

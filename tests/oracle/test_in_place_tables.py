@@ -212,7 +212,10 @@ def test_a_push_is_one_function(name: str) -> None:
     finally:
         greenlet.settrace(before)
     assert switched == []
-    assert engine.explain().count("in place: a push is one function of its own") >= 1  # what is made of others has none
+    with_inputs = {join for table in tables for join, _ in engine._program.bound[table]}
+    told = engine.explain()
+    assert told.count("in place: a push is one function of its own") == len(with_inputs)
+    assert told.count("in place: within the function of a push into") == len(engine._program.joins) - len(with_inputs)
     assert engine.source().count("def push(value, at):") == len(tables)
 
 
