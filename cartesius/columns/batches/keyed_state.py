@@ -68,7 +68,7 @@ class KeyedState:
         state = rows_of
         self.more = state.more
         self._clock: int | None = None  # what it has passed has left,
-        self._newest: list[Ints] = []  # but for these rows by their numbers, which came when it was there
+        self._newest: list[Ints] = []  # but for these rows by their numbers, which came when it was there, or later
         self._codes = KeyNumbers()
         self._shelves = [Shelf(sum(of == slot for of, _ in stage.links)) for slot in range(len(state.retained))]
         dues = [None if rows is None else stage.dues(slot, rows) for slot, rows in enumerate(state.retained)]
@@ -176,8 +176,20 @@ class KeyedState:
         if change.clock is not None:
             self._clock = change.clock
             self._newest = [rows.number for rows in change.state.retained if rows is not None]
+        elif self._clock is not None:
+            self._newest = self._with_overdue(self._clock, change.state)
         is_full = max(len(self._codes), sum(shelf.n for shelf in self._shelves)) > self._most
         return KeyedState(self.stage, self.whole) if is_full else self
+
+    def _with_overdue(self, clock: int, state: State) -> list[Ints]:
+        """Return the numbers of the newest rows, with those of a batch that the clock has passed already."""
+        whole = self.stage.of_rows(state)
+        passed = self.stage.passed(whole, clock)
+        pairs = [] if passed is None else zip(whole.retained, passed.retained, strict=True)
+        some = [
+            np.setdiff1d(rows.number, () if left is None else left.number) for rows, left in pairs if rows is not None
+        ]
+        return [single(np.concatenate([*self._newest, *some]))] if any(map(len, some)) else self._newest
 
     def _put(self, retained: Sequence[Rows | None], coded: Sequence[Sequence[Ints]]) -> None:
         for slot, (shelf, rows, codes) in enumerate(zip(self._shelves, retained, coded, strict=True)):

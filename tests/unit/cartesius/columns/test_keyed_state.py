@@ -114,10 +114,11 @@ def test_what_is_due_is_looked_at_with_what_comes(program, trace, cut, lateness)
 
 
 BY_TIME = TIMED | {name: make for name, make in STREAMS.items() if name.startswith(("near", "interval"))}
+BY_TIME["interval join, of which some are due when they come"] = lambda: interval_join(A, B, 2, 4, key="id")
 
 
 @pytest.mark.parametrize("program", sorted(BY_TIME))
-@given(st.integers(0, 2**32), st.sampled_from([0, 3]))
+@given(st.integers(0, 2**32), st.sampled_from([None, 0, 3]))
 def test_the_clock_moves_between_batches(program, seed, lateness):
     draw = random.Random(seed)
     engine: Any = Engine(BY_TIME[program](), lateness=lateness)
