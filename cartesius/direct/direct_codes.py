@@ -58,6 +58,7 @@ class DirectCode(DirectText):
         if shape.bands or shape.orders or shape.sequence is not None:
             takes = {index: one.taking() for index, one in places.items()} if self._meets else {}
             self._scope |= {**self._loops.bound, "leaving": self._loops.leaving(takes)}
+        self._windows = windows
         if windows is not None:
             takes = {index: one.taking() for index, one in places.items()}
             self._scope |= {**in_windows(windows), "leaving": leaving_windows(join, windows, takes)}
@@ -68,17 +69,34 @@ class DirectCode(DirectText):
     # -- finding out ---------------------------------------------------------------------------------------------------
 
     def _find_out(self) -> None:
-        shape, own = self._shape, self._own
+        shape = self._shape
         self._keys(but=None if shape.windows is None else self._join.bindings.window_space)
-        if shape.windows is not None:
-            self._lines.add(IN_WINDOWS)
-            self._lines.add(f"""
-                if len(windows) > 1:
-                    raise LeftToClauses("it is in several windows")
-                (window,) = windows
-                key{self._join.bindings.window_space} = window
-            """)
-        self._filter(shape.filters)
+        if shape.windows is None:
+            self._filter(shape.filters)
+            self._meet()
+            return
+        self._lines.add(IN_WINDOWS)
+        self._filter(shape.filters, "len(windows)")
+        self._lines.add("coming = []")
+        with self._lines.under("for window in windows:"):
+            self._lines.add(f"key{self._join.bindings.window_space} = window")
+            self._meet()
+            self._lines.add(f"coming.append({self._in_window})")
+
+    @property
+    def _in_window(self) -> str:
+        """The names of what is known of the event in one window."""
+        shape, own = self._shape, self._own
+        names = [f"key{self._join.bindings.window_space}", self._part, "tuples", *self._places.names]
+        names += [f"visited{other}" for other in self._others]
+        names += [f"left{index}" for index in shape.uses] + [f"spent{index}" for index in {*shape.uses} - {own}]
+        names += ["old"] if self._replaces else []
+        names += ["going"] if self._replaces and not shape.is_simply_indexed else []
+        return f"(window, {', '.join(names)})"
+
+    def _meet(self) -> None:
+        """Write what makes an entry, and finds what it meets."""
+        shape, own = self._shape, self._own
         self._entry(f"{{'uses': {shape.uses[own]}}}" if own in shape.uses else "None")
         self._lines.add("tuples = 0")
         if self._follower is not None or self._join.batch.tells_steps:
@@ -86,17 +104,17 @@ class DirectCode(DirectText):
             self._lines.add(f"number = {'number' if self._follows else 'world.number'} + {count}")
         if shape.gate is not None:
             self._align()
-        else:
-            self._places.link(self._lines, shape.probed, self._constants)
-            self._dues = self._loops.due()
-            self._find_predecessor()
-            for index in shape.uses:
-                self._lines.add(f"left{index} = {{}}")
-            self._begin()
-            self._loops.search()
-            for index in set(shape.uses) - {own}:
-                left = f"[(part, memory{index}.places_of(part)) for part, n in left{index}.items() if n < 1]"
-                self._lines.add(f"spent{index} = {left}")
+            return
+        self._places.link(self._lines, shape.probed, self._constants)
+        self._dues = self._loops.due()
+        self._find_predecessor()
+        for index in shape.uses:
+            self._lines.add(f"left{index} = {{}}")
+        self._begin()
+        self._loops.search()
+        for index in set(shape.uses) - {own}:
+            left = f"[(part, memory{index}.places_of(part)) for part, n in left{index}.items() if n < 1]"
+            self._lines.add(f"spent{index} = {left}")
 
     def _find_predecessor(self) -> None:
         """Find what the new entry displaces, or that it is dropped itself."""
@@ -127,7 +145,9 @@ class DirectCode(DirectText):
         if self._shape.gate is not None:
             self._keep_aligned(self._shape.gate)
         else:
-            self._keep()
+            with self._lines.under("" if self._shape.windows is None else f"for {self._in_window} in coming:"):
+                self._keep()
+            self._touch_windows()
 
     @property
     def _replaces(self) -> bool:
@@ -135,7 +155,7 @@ class DirectCode(DirectText):
         return self._shape.stores and self._shape.rule is not None and self._shape.rule[0] is Newest
 
     def _keep(self) -> None:
-        shape, own, uses = self._shape, self._own, self._shape.uses
+        own, uses = self._own, self._shape.uses
         self._lines.add("" if self._replaces else self._count(Fate.DELIVERED))
         self._lines.add(f"""
             world.number = {self._part}.number = stored = world.number + 1
@@ -151,10 +171,6 @@ class DirectCode(DirectText):
             self._lines.add(f"else:\n    {expired}" if own in uses else expired)
         for one, due in self._loops.asking():
             self._ask(one, due)
-        if shape.windows is not None:
-            self._lines.add("due = window.end + delay")
-            self._ask(shape.windows, "due")
-            self._lines.add("opener.copies[under].contents.setdefault(window, no_events)")
         for index in uses:
             self._lines.add(f"""
                 for part, n in left{index}.items():

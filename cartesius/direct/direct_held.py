@@ -2,7 +2,7 @@
 
 Where windows show what they hold when they close, an event waits in their queues and nothing else sees it, whatever the
 correlation does with it later. If that is a total, and a window is freed as it closes, deadlines give it without
-handlers (`closing.Closing`), and windows open here; otherwise both are done by the clauses, once for each window.
+handlers (`closing.Closing`); otherwise the clauses do that, once for each window.
 
 Invariant: what it computes is what the clauses and the windows would have computed.
 
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     from cartesius.programs.steps import Steps
 
 _WAITING: Final = frozenset({"on_close", "final"})
-_ARE_OPEN: Final = """
-    reported = copy.reported
-    for window in windows:
-        if window not in contents or window in reported:
-            raise LeftToClauses("a window opens, or has been reported")
+_REPORTED: Final = """
+    copy = opener.copies.get(COPY)
+    if copy is not None and copy.reported:
+        for window in windows:
+            if window in copy.reported:
+                raise LeftToClauses("a window has been reported")
 """
 _TOUCHED: Final = """
     if type(start) is not int or type(end) is not int:
@@ -83,9 +84,7 @@ def held_of(program: Program, join: Join, index: int) -> Make | str:
         return "its events concern others, or are seen before they are in windows"
     if slot.shared is not None or slot.notes_door or slot.n is not None:
         return "its events are noted besides"
-    if not closes(program, join, opener):
-        return partial(DirectClosedCode, join, slot, opener)
-    return partial(DirectHeldCode, join, slot, opener)
+    return partial(DirectHeldCode, join, slot, opener, closes=not closes(program, join, opener))
 
 
 def hold(lines: Lines, part: str, *, meets: bool = False) -> None:
@@ -95,38 +94,40 @@ def hold(lines: Lines, part: str, *, meets: bool = False) -> None:
 
 
 class DirectHeldCode(DirectWindowed):
-    """The function of one slot whose windows wait, and its text."""
+    """The function of one slot whose windows wait, and its text.
 
-    def _find_out(self) -> None:
-        self._keys(but=self._join.bindings.window_space)
-        self._leave_without_keys("a key is null")
-        self._in_windows(_ARE_OPEN)
-        self._entry()
+    Args:
+        join: The correlation.
+        slot: Where an event comes.
+        opener: What opens the windows.
+        closes: Whether deadlines give their totals as they are freed.
+        steps: What runs the steps as written.
+        lateness: That of the engine.
+    """
 
-    def _change(self) -> None:
-        hold(self._lines, self._part)
-        self._lines.add(f"""
-            for window in windows:
-                contents[window] = contents[window].append({self._part})
-        """)
-
-
-class DirectClosedCode(DirectWindowed):
-    """The function of one slot whose windows wait, and give their totals as they are freed."""
-
-    def __init__(self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None) -> None:
-        super().__init__(join, slot, opener, steps, lateness, meets=True)
-        self._scope |= {"leaving": Leaving(join.world, {opener: []}, Closing(join, opener))}
+    def __init__(
+        self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None, *, closes: bool = False
+    ) -> None:
+        super().__init__(join, slot, opener, steps, lateness, meets=closes)
+        self._closes = closes
+        if closes:
+            self._scope |= {"leaving": Leaving(join.world, {opener: []}, Closing(join, opener))}
 
     def _find_out(self) -> None:
         self._keys(but=self._join.bindings.window_space)
         self._leave_without_keys("a key is null")
         self._lines.add(IN_WINDOWS)
+        self._lines.add("" if self._closes else _REPORTED.replace("COPY", self._copy))
         self._entry()
 
     def _change(self) -> None:
+        node = self._opener.node
+        assert isinstance(node, Regular)  # Invariant: `held_of` has seen that
         hold(self._lines, self._part, meets=self._meets)
         with self._lines.under("for window in windows:"):
+            if node.lateness and "final" not in node.reports:
+                self._lines.add("due = window.end - 1")
+                self._ask(self._opener, "due")
             self._lines.add("due = window.end + delay")
             self._ask(self._opener, "due")
             self._lines.add(f"""

@@ -86,6 +86,11 @@ class DirectPlaces:
         """Whether entries are found by their keys alone, whatever becomes of payloads."""
         return self._is_known and not self._links
 
+    @property
+    def names(self) -> list[str]:
+        """The names of what is found out of the new entry: the values that link it, and where it comes."""
+        return [f"link{p}" for p in self._links] + ([] if self._is_known else ["places"])
+
     def link(self, lines: Lines, positions: Collection[int], constants: Constants) -> None:
         """Write what computes the values that link the new entry: those that it is found by, and others."""
         slot = self._slot.index
@@ -96,13 +101,13 @@ class DirectPlaces:
     def find(self, lines: Lines) -> None:
         """Write what finds out where the new entry comes, if the memory must be asked."""
         slot = self._slot.index
-        lines.add("" if self._is_known else f"coming = memory{slot}.places(part{slot})")
+        lines.add("" if self._is_known else f"places = memory{slot}.places(part{slot})")
 
     def put(self, lines: Lines, dues: Mapping[int, str]) -> None:
         """Write what puts the new entry in."""
         slot = self._slot.index
         if not self._is_known:
-            lines.add(f"memory{slot}.put(part{slot}, coming)")
+            lines.add(f"memory{slot}.put(part{slot}, places)")
             return
         lines.add(f"entries{slot}[stored] = part{slot}")
         for index in self._indexes:

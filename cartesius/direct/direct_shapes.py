@@ -66,7 +66,7 @@ class Shape:
     orders: tuple[tuple[int, ...], ...]  # slots whose parts follow each other, whatever lies between
     sequence: Installed | None  # whose parts are next to each other
     partial: PartialRows | None = None  # of which parts may be missing, known once their partners would have left
-    windows: Installed | None = None  # what opens those in which events meet, each in one
+    windows: Installed | None = None  # what opens those in which events meet
     is_alone: bool = False  # whether each event is a candidate of its own, and all other parts are missing
 
     @property
@@ -254,10 +254,14 @@ def _objection_to_windows(shape: Shape, opener: Installed) -> str:
     assert isinstance(node, Regular)  # Invariant: it opens windows of one size
     if node.content is not None or node.ticks != "tuple" or node.displaces or node.t0 is not None:
         return f"{opener.restriction!r} says more than how long windows are"
-    if node.reports != {"on_content_change"} or node.size > node.period:
-        return f"{opener.restriction!r} opens windows that overlap, or wait"
-    if shape.bands or shape.orders or shape.sequence or shape.gate or shape.partial or shape.filters:
-        return f"beside {opener.restriction!r} something drops events, aligns them, or says when they come"
+    if node.reports != {"on_content_change"}:
+        return f"{opener.restriction!r} opens windows that wait"
+    if node.size > node.period and any(kind is Oldest for kind, _, _ in shape.rules.values()):
+        return (
+            f"in windows of {opener.restriction!r} that overlap the earliest stay: an event is dropped in some of them"
+        )
+    if shape.bands or shape.orders or shape.sequence or shape.gate or shape.partial:
+        return f"beside {opener.restriction!r} something aligns events, or says when they come"
     if any(slot.reactive.pattern is not None or not slot.has_windows for slot in join.slots):
         return "a slot is bound to results, or in no windows"
     return ""

@@ -159,6 +159,7 @@ class DirectText(ABC):
         self._texts = Texts({one.name: one.index for one in join.slots}, self._constants)
         self._lines = Lines()
         self._asked: list[Installed] = []
+        self._windows: Installed | None = None  # what opens those that an event comes into at once
         world, body = join.world, join.batch.body
         self._scope = {**SCOPE, **names_of(join.slots), "world": world, "journal": world.journal, "fates": world.fates}
         self._scope |= {"steps": steps, "lateness": lateness, "output": join.name, "source": slot.source}
@@ -293,10 +294,20 @@ class DirectText(ABC):
 
     def _leave_if(self, condition: str, *also: str) -> None:
         """Write that an event has come, and nothing more happens."""
-        first = ("yield out",) if self._follows else (self._come, FINISH if self._meets else "")
         with self._lines.under(f"if {condition}:"):
-            for text in (*first, *also, "return out"):
+            for text in ("yield out" if self._follows else self._come, *also):
                 self._lines.add(text)
+            self._touch_windows()
+            self._lines.add(FINISH if self._meets else "")
+            self._lines.add("return out")
+
+    def _touch_windows(self) -> None:
+        """Write what asks for the times of the windows that the event comes into, and opens them."""
+        if self._windows is not None:
+            with self._lines.under("for window in windows:"):
+                self._lines.add("due = window.end + delay")
+                self._ask(self._windows, "due")
+                self._lines.add("opener.copies[under].contents.setdefault(window, no_events)")
 
     def _filter(self, filters: Filters, many: str = "1") -> None:
         """Write which events are dropped: of each filter, its place among the gates and what it asks of a value."""

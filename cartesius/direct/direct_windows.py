@@ -56,8 +56,6 @@ _OPEN: Final = """
     if copy is None:
         raise LeftToClauses("a window opens")
     contents = copy.contents
-"""
-_HOLD_NOTHING: Final = """
     for window in windows:
         held = contents.get(window)
         if held is None or len(held):
@@ -125,12 +123,10 @@ class DirectWindowed(DirectText):
         self._opener = opener
         self._scope |= in_windows(opener)
 
-    def _in_windows(self, are_open: str) -> None:
-        """Write what finds the windows, of which it must be true that they ``are_open``; the keys are known."""
-        prefix = "".join(f"key{space}, " for space in self._opener.prefixes[self._own])
-        self._lines.add(IN_WINDOWS)
-        self._lines.add(_OPEN.replace("COPY", f"({prefix})"))
-        self._lines.add(are_open)
+    @property
+    def _copy(self) -> str:
+        """The text of the key of the copy that has its windows."""
+        return f"({''.join(f'key{space}, ' for space in self._opener.prefixes[self._own])})"
 
 
 def totals_of(program: Program, join: Join) -> Make | str:
@@ -183,7 +179,8 @@ class DirectTotalsCode(DirectWindowed):
         """)
 
     def _find_out(self) -> None:
-        self._in_windows(_HOLD_NOTHING)
+        self._lines.add(IN_WINDOWS)
+        self._lines.add(_OPEN.replace("COPY", self._copy))
         lines, key = self._lines, self._key
         of_window = isinstance(key, WindowOf)
         name = key.name if isinstance(key, Field) and isinstance(key.target, Part) else ""

@@ -1,7 +1,7 @@
 """Windows in place, against the reference tier: those that wait, of any correlation, as a push only holds what comes.
 
 Totals of windows, and of sessions, that are freed as they close come without handlers as well; and what meets at once
-in windows that do not overlap.
+in windows, which may overlap.
 
 What is drawn covers windows that open, overlap, have been reported and take what is late, and are freed; keys on both
 sides of them, also null ones; and whatever stands inside, which sees events when they are released.
@@ -23,7 +23,8 @@ from restrictions.windows import final, non_empty, on_close
 from tests.oracle.test_in_place import KEYS, Both, attempt
 
 INSIDE: list[Any] = [
-    affinely("x", "y"), most_recently("x", "y"), within(3, "x", "y"), only("x", lambda x: x.n != 1), retracting(),
+    affinely("x", "y"), most_recently("x", "y"), within(3, "x", "y"), retracting(),
+    only("x", lambda x: x.n != 1), only("y", lambda y: y.n > 1),
 ]  # fmt: skip
 
 
@@ -106,3 +107,26 @@ def test_a_window_tells_its_totals_when_it_closes(tier: Any) -> None:
     if tier is None:
         assert sum(engine.stats.given_up.values()) == 1  # the first
         assert "contents.get(window, no_events).append(part0)" in engine.source()
+
+
+@pytest.mark.parametrize("window", [tumbling(6), sliding(6, 2), sliding(6, 4, report=on_close, lateness=2)], ids=repr)
+def test_pushes_into_windows_are_functions_of_their_own_also_where_these_open_and_overlap(window: Any) -> None:
+    a, b = Reactive("a"), Reactive("b")
+    stack = key_by(x="k", y="k") | window | most_recently("x", "y") | only("x", lambda x: x.n != 1)
+    output = correlate(x=a, y=b, yields=lambda x, y: (x.n, y.n), restrict=stack, name="out")
+    both, alone, draw = Both(output, lateness=None), Engine(output), random.Random(6)
+    for time in range(60):
+        pushed = draw.choice([a, b]), {"n": draw.randrange(3), "k": draw.randrange(2)}, time
+        both.call("push", *pushed)
+        alone.push(*pushed)
+    both.check()
+    assert sum(alone.stats.given_up.values()) == 2  # the first of each input
+
+
+def test_an_event_that_is_dropped_opens_a_window_in_place_of_the_one_that_closes() -> None:
+    a, b = Reactive("a"), Reactive("b")
+    stack = key_by(x="k", y="k") | tumbling(6) | only("x", lambda x: x.n != 1)
+    both = Both(correlate(x=a, y=b, yields=lambda x, y: (x.n, y.n), restrict=stack, name="out"), lateness=0)
+    for time, key, n in [(0, 1, 0), (1, 1, 0), (12, 1, 0), (19, 1.0, 1)]:
+        both.call("push", a, {"n": n, "k": key}, time)
+    both.check()  # of one copy, under the key that it has had all along
