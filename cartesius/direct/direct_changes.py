@@ -31,9 +31,10 @@ from cartesius.storage.conservation import Fate
 from cartesius.storage.row_memories import RowMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from cartesius.correlations.join_shape import Join
+    from cartesius.data.events import Event
     from cartesius.direct.direct_texts import Link, Make
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
@@ -51,6 +52,11 @@ def is_exact(key: Any) -> bool:
     return kind in _EXACT or (kind is tuple and len(key) != 1 and _EXACT.issuperset(map(type, key)))
 
 
+def as_mentioned(changes: Iterable[Event], numbers: Mapping[Any, int]) -> list[Event]:
+    """Return changes of one batch as a view tells them: of the rows that were there first, each time newest first."""
+    return sorted(reversed([*changes]), key=lambda one: (not one.before, -numbers.get(one.identity[1], 0)))
+
+
 class DirectChange(DirectText):
     """The function of one table, and its text."""
 
@@ -61,9 +67,13 @@ class DirectChange(DirectText):
     def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
         super().__init__(join, slot, steps, lateness, **link)
         self._scope |= {"checked": partial(checked_value, slot.reactive), "is_exact": is_exact}
+        self._scope |= {"as_mentioned": as_mentioned}
 
     def _prepare(self) -> None:
         self._lines.add("tuples = 0" if self._follows else "number, tuples = world.number, 0")
+
+    def _found_out(self) -> list[str]:
+        return ["number", "tuples"]
 
     def _take_in(self) -> None:
         """Write what brings the change into form."""
@@ -120,6 +130,16 @@ class MappingChange(DirectChange):
     def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
         super().__init__(join, slot, steps, lateness, **link)
         self._scope |= {"kept": slot.kept}
+
+    def _before_all(self) -> None:
+        if self._join.batch.rank.is_oldest_first:
+            super()._before_all()
+
+    def _after_all(self) -> None:
+        self._lines.add("if len(out) > 1:\n    out = as_mentioned(out, {})")
+
+    def _found_out(self) -> list[str]:
+        return [*super()._found_out(), "is_change"]
 
     def _find_out(self) -> None:
         lines = self._lines
@@ -181,6 +201,17 @@ def announcing_of(program: Program, join: Join, *, is_followed: bool) -> Make | 
 class AnnouncingChange(MappingChange):
     """The function of a table of whose changes a stream is made, and its text."""
 
+    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, steps, lateness, **link)
+        self._tells_steps = True
+
+    def _before_all(self) -> None:
+        if not self._join.batch.rank.is_oldest_first:
+            super(MappingChange, self)._before_all()
+
+    def _after_all(self) -> None:
+        self._lines.add("")  # changes are told as they come
+
     def _say(self) -> None:
         self._lines.add("""
             if row is ABSENT:
@@ -192,7 +223,7 @@ class AnnouncingChange(MappingChange):
         self._number()
         with self._lines.under(self._if_there):
             self._lines.add(f"result = yields([{self._part}])[0]")
-            identity = "(correlation, ((source, key), ), world.steps + 1, (number, ), 0)"  # a row comes again
+            identity = "(correlation, ((source, key), ), step, (number, ), 0)"  # a row comes again
             self._lines.add(event_text("result", ("start", "end"), identity))
 
 
@@ -237,6 +268,10 @@ class JoinChange(DirectChange):
         self._lines.add(f"{self._part} = coming = going = None")
         self._begin()
 
+    def _found_out(self) -> list[str]:
+        looked = [f"visited{other}" for other in self._others]
+        return [*super()._found_out(), self._part, "before", "coming", "going", *looked]
+
     def _find_out(self) -> None:
         part = self._part
         self._take_in()
@@ -245,6 +280,7 @@ class JoinChange(DirectChange):
                 raise LeftToClauses("a key is null, or no plain value")
             before = memory{self._own}.row(key)
         """)
+        self._tell_apart()
         with self._lines.under("if before is not None:"):
             self._find_places("before", "going")
         with self._lines.under(self._if_update):
@@ -253,6 +289,10 @@ class JoinChange(DirectChange):
             self._find_places(part, "coming")
         with self._lines.under(f"if {part} is not None or before is not None:"):
             self._find_rows()
+
+    def _tell_apart(self) -> None:
+        """Write that of several results of one batch the newest of each row counts."""
+        self._lines.add("")
 
     def _change(self) -> None:
         self._count_visits()
@@ -311,6 +351,30 @@ class RowChange(JoinChange):
             read = f"{self._constants.name(as_held(self._by))}(value)"
         self._lines.add(f"key = {read}")
 
+    def _before_all(self) -> None:
+        if self._join.batch.rank.is_oldest_first or isinstance(self._by, Undeclared):
+            super()._before_all()
+        self._lines.add("oldest, newest, numbers = {}, {}, {}")
+        with self._lines.under("if len(results) > 1:"), self._lines.under("for result in results:"):
+            self._lines.add("value = result.value")
+            self._take_in()
+            self._lines.add("""
+                if key != key:
+                    raise LeftToClauses("a key is null, or no plain value")
+                oldest.setdefault(key, result)
+                newest[key] = result
+            """)
+
+    def _after_all(self) -> None:
+        self._lines.add("if len(out) > 1:\n    out = as_mentioned(out, numbers)")
+
+    def _tell_apart(self) -> None:
+        if self._follows:
+            self._lines.add("numbers[key] = 0 if before is None else before.number")
+            with self._lines.under("if newest and newest[key] is not result:"):
+                self._lines.add("number += 1")
+                self._leave_if("True", self._count(Fate.REPLACED))
+
     def _row(self) -> None:
         if isinstance(self._by, Undeclared):
             super()._row()
@@ -329,7 +393,9 @@ class RowChange(JoinChange):
         self._lines.add(f"tuples += {self._part} is not None")
         with self._lines.under("if old is not nothing or now is not nothing:"):
             self._lines.add(f"shown = before if old is not nothing else {self._part}")  # 1 and 1.0 are one key
-            self._tell("shown.row_key")
+            if self._follows:  # the first result of a row is what has taken the row away that was there
+                self._lines.add("first = None if old is nothing else oldest.get(key)")
+            self._tell("shown.row_key", ["first"] if self._follows else [])
 
 
 def outer_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:

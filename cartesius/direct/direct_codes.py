@@ -77,22 +77,30 @@ class DirectCode(DirectText):
             return
         self._lines.add(IN_WINDOWS)
         self._filter(shape.filters, "len(windows)")
-        self._lines.add("coming = []")
+        known = ", ".join(self._found_out())
+        self._lines.add("every = []")
         with self._lines.under("for window in windows:"):
             self._lines.add(f"key{self._join.bindings.window_space} = window")
             self._meet()
-            self._lines.add(f"coming.append({self._in_window})")
+            self._lines.add(f"every.append((window, {known}))")
 
-    @property
-    def _in_window(self) -> str:
-        """The names of what is known of the event in one window."""
-        shape, own = self._shape, self._own
-        names = [f"key{self._join.bindings.window_space}", self._part, "tuples", *self._places.names]
+    def _found_out(self) -> list[str]:
+        shape, own, spaces = self._shape, self._own, self._join.bindings.spaces
+        is_put = shape.stores and not shape.is_simply_indexed
+        names = [self._part, "tuples", *self._places.names(is_put=is_put)]
+        names += [f"key{space}" for space, by in enumerate(spaces) if own in by]
         names += [f"visited{other}" for other in self._others]
         names += [f"left{index}" for index in shape.uses] + [f"spent{index}" for index in {*shape.uses} - {own}]
+        names += [f"due{probe}" for probe in dues_of(shape, shape.slot)]
         names += ["old"] if self._replaces else []
         names += ["going"] if self._replaces and not shape.is_simply_indexed else []
-        return f"(window, {', '.join(names)})"
+        return names
+
+    def _before_all(self) -> None:
+        shape = self._shape
+        stays = shape.rules or shape.uses or shape.gate or shape.orders or shape.sequence or shape.partial
+        if shape.partners or stays or not self._join.batch.rank.is_oldest_first:
+            super()._before_all()
 
     def _meet(self) -> None:
         """Write what makes an entry, and finds what it meets."""
@@ -145,7 +153,8 @@ class DirectCode(DirectText):
         if self._shape.gate is not None:
             self._keep_aligned(self._shape.gate)
         else:
-            with self._lines.under("" if self._shape.windows is None else f"for {self._in_window} in coming:"):
+            known = ", ".join(["window", *self._found_out()])
+            with self._lines.under("" if self._shape.windows is None else f"for {known} in every:"):
                 self._keep()
             self._touch_windows()
 

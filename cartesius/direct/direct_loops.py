@@ -146,7 +146,7 @@ class DirectLoops:
             numbers = [
                 part if part == "None" else "number" if part == own else f"{part}.number" for part in self._parts()
             ]
-            steps = f"world.steps + 1, ({', '.join(numbers)}, ), "
+            steps = f"step, ({', '.join(numbers)}, ), "
         with self._lines.under(loop):
             identity = f"(correlation, ({identities}), {steps}{place})"
             self._lines.add(event_text("result", ("since", "until"), identity))

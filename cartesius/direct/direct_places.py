@@ -86,10 +86,9 @@ class DirectPlaces:
         """Whether entries are found by their keys alone, whatever becomes of payloads."""
         return self._is_known and not self._links
 
-    @property
-    def names(self) -> list[str]:
-        """The names of what is found out of the new entry: the values that link it, and where it comes."""
-        return [f"link{p}" for p in self._links] + ([] if self._is_known else ["places"])
+    def names(self, *, is_put: bool) -> list[str]:
+        """The names of what is found out of the new entry: the values that link it, and where it comes if it stays."""
+        return [f"link{p}" for p in self._links] + (["places"] if is_put and not self._is_known else [])
 
     def link(self, lines: Lines, positions: Collection[int], constants: Constants) -> None:
         """Write what computes the values that link the new entry: those that it is found by, and others."""

@@ -117,8 +117,8 @@ class DirectText(ABC):
     """The function of one slot, and its text.
 
     One that follows another is a generator: it gives what comes out of it, and changes the state when it is asked to go
-    on. So each finds out what follows from one result, and the state is changed once all have; where there are several
-    results, which are one batch for who follows, the push is done as written. Entries are numbered on the way: each is
+    on. So each finds out what follows from the results that are one batch for it, and the state is changed once all
+    have; where several could meet each other, the push is done as written. Entries are numbered on the way: each is
     told the last ``number``.
 
     Args:
@@ -153,12 +153,14 @@ class DirectText(ABC):
         self._follows = follows
         self._lateness = lateness
         self._meets = meets and lateness is not None
+        self._tells_steps = join.batch.tells_steps  # whether results have the number of their step
         self._come = _COME if lateness is None else f"{_COME}    world.clock = passed"
         self._count = slot.ledger.text
         self._constants = Constants()
         self._texts = Texts({one.name: one.index for one in join.slots}, self._constants)
         self._lines = Lines()
         self._asked: list[Installed] = []
+        self._leaving: list[tuple[str, ...]] = []  # what is done with an event that nothing more happens to
         self._windows: Installed | None = None  # what opens those that an event comes into at once
         world, body = join.world, join.batch.body
         self._scope = {**SCOPE, **names_of(join.slots), "world": world, "journal": world.journal, "fates": world.fates}
@@ -212,6 +214,8 @@ class DirectText(ABC):
             add("steps.is_running = True")
             with self._lines.under("try:"):
                 add(_MEET if self._meets else "")
+                if self._follower is not None or self._tells_steps:
+                    add(f"step = world.steps + {'1 + (0 if met is None else met.steps)' if self._meets else '1'}")
                 self._find_out()
                 self._pass_on()
             self._fail()
@@ -227,28 +231,51 @@ class DirectText(ABC):
 
     def _write_following(self) -> None:
         """Write the generator of one that follows another."""
-        with self._lines.under("def follow(result, number):"):
-            self._lines.add("""
-                value, start, end = result.value, result.start, result.end
-                identity, before = result.identity, result.before
-                out = []
-            """)
-            self._prepare()
-            self._find_out()
+        known = f"({', '.join(self._found_out())},)"
+        with self._lines.under("def follow(results, number, step):"):
+            self._lines.add("out, every, dropped = [], [], []")
+            self._before_all()
+            with self._lines.under("for result in results:"):
+                self._lines.add("""
+                    value, start, end = result.value, result.start, result.end
+                    identity, before = result.identity, result.before
+                """)
+                self._prepare()
+                self._find_out()
+                self._lines.add(f"every.append({known})")
+            self._after_all()
             self._pass_on()
             self._lines.add("yield out")
-            self._change()
+            for place, texts in enumerate(self._leaving):
+                with self._lines.under(f"for _ in range(dropped.count({place})):"):
+                    for text in texts:
+                        self._lines.add(text)
+            with self._lines.under(f"for {known} in every:"):
+                self._change()
             self._let_follow()
 
+    def _before_all(self) -> None:
+        """Write what comes before the results of one batch are looked at, of one that follows."""
+        self._lines.add("""
+            if len(results) > 1:
+                raise LeftToClauses("several results go on as one batch")
+        """)
+
+    def _after_all(self) -> None:
+        """Write what puts what they give into order, if it is not that in which they have come."""
+        self._lines.add("")
+
+    def _found_out(self) -> list[str]:
+        """Return the names of what is found out of one result, as far as what changes the state needs them."""
+        raise NotImplementedError  # who may follow says
+
     def _pass_on(self) -> None:
-        """Write what lets the one result go on to the slot that is bound to results."""
+        """Write what lets the results go on to the slot that is bound to them."""
         if self._follower is not None:
             self._lines.add("""
                 follower = None
-                if len(out) > 1:
-                    raise LeftToClauses("several results go on as one batch")
                 if out:
-                    follower = go_on(*out, number)
+                    follower = go_on(out, number, step)
                     out = next(follower)
             """)
 
@@ -295,7 +322,11 @@ class DirectText(ABC):
     def _leave_if(self, condition: str, *also: str) -> None:
         """Write that an event has come, and nothing more happens."""
         with self._lines.under(f"if {condition}:"):
-            for text in ("yield out" if self._follows else self._come, *also):
+            if self._follows:
+                self._lines.add(f"dropped.append({len(self._leaving)})\ncontinue")
+                self._leaving.append(also)
+                return
+            for text in (self._come, *also):
                 self._lines.add(text)
             self._touch_windows()
             self._lines.add(FINISH if self._meets else "")

@@ -1,7 +1,7 @@
 """Chains of correlations in place against the reference tier: random restrictions at each, random times and clocks.
 
 What each gives comes to a slot of the next: nothing, one result, which goes on in the same function, or several, which
-are one batch.
+are one batch, and left to the clauses where they might meet.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def test_a_chain_is_one_function_where_one_result_comes_at_a_time() -> None:
     engine._journal.is_open = False  # as Engine.push does
     assert [event.value for event in emitted or []] == [(7, 2, 2), (7, 2, 1), (7, 2, 0)]
     shown = engine.source()
-    assert shown.count("def follow(result, number):") == 2  # of a and of b
+    assert shown.count("def follow(results, number, step):") == 2  # of a and of b
     assert shown.count("def push(value, at):") == 3
 
 

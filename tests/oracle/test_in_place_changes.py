@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.core import direct_pushes
-from restrictions import as_table, fifo, most_recently, retracting
+from restrictions import as_table, fifo, most_recently, retracting, within
+from restrictions.basics.separation import momentarily
 from restrictions.gates.row_gates import upserting
-from restrictions.streams import interval_join, map_, merge, with_latest_from
+from restrictions.streams import filter_, interval_join, map_, merge, with_latest_from
 from restrictions.tables import (
     changelog,
     filter_table,
@@ -45,6 +46,12 @@ def a_row(value: Any) -> dict[str, Any]:
     return fields if fields["n"] != 4 else {**fields, "k": 1 // (fields["j"] or 0)}
 
 
+def several(x: Any) -> Any:
+    """None, one or two results."""
+    for place in range((getattr(x, "n", 0) or 0) % 3):
+        yield {**a_row(x), "j": place}
+
+
 def of_streams(draw: random.Random, some: list[Reactive]) -> Reactive:
     one, other = (some * 2)[:2]
     made: list[Callable[[], Reactive]] = [
@@ -52,6 +59,11 @@ def of_streams(draw: random.Random, some: list[Reactive]) -> Reactive:
         lambda: merge(*some),
         lambda: map_(one, a_row),
         lambda: with_latest_from(one, other),
+        lambda: filter_(one, lambda value: getattr(value, "n", 0) != 2),
+        lambda: interval_join(one, other, -3, 2),
+        lambda: map_(interval_join(one, other, -2, 3), lambda both: a_row(both[0])),
+        lambda: correlate(x=one, restrict=draw.choice([momentarily("x"), within(4, "x")]))(several),
+        lambda: correlate(x=one, yields=lambda x: x, restrict=draw.choice([momentarily("x"), within(4, "x")])),
         lambda: correlate(x=one, y=other, yields=lambda x, y: a_row(x or y), restrict=most_recently("x", "y")),
     ]
     return draw.choice(made)()
@@ -187,4 +199,44 @@ def test_what_may_come_again_is_told_apart_in_functions_and_where_they_call_clau
     both = Both(near if is_late else correlate(x=latest, y=B, yields=lambda x, y: (x.n, y.n), restrict=fifo()))
     for n in range(12):
         both.call("push", [A, B][n % 3 == 1], {"n": n % 4}, n)
+    both.check()
+
+
+NEAR = map_(interval_join(A, B, -5, 5), lambda both: {"k": both[0].k, "j": both[1].j})
+NAMED = foreign_join(Reactive("fact", table=True), Reactive("named", table=True), on="j")
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        NEAR,
+        filter_(NEAR, lambda row: row["j"] > 1),
+        to_table(NEAR, key="k"),
+        update_stream(to_table(NEAR, key=lambda row: (row["k"], row["j"]))),
+        map_table(NAMED, lambda both: both[1].k),
+        filter_table(map_table(NAMED, lambda both: both[1].k), lambda k: k > 1),
+        changelog(NAMED),
+        changelog(map_table(NAMED, str)),
+        to_table(map_(update_stream(NAMED), lambda both: {"k": both[0].k, "j": both[1].k}), key="k"),
+    ],
+    ids=lambda output: output.name,
+)
+def test_several_results_go_on_in_one_function_where_they_do_not_meet(output: Reactive) -> None:
+    both, draw = Both(output, lateness=0), random.Random(2)
+    inputs = list(both.engines[0].inputs.values())
+    for time in range(160):
+        source = draw.choice(inputs)
+        row = {"k": draw.randrange(9), "j": draw.randrange(3)}
+        key = draw.randrange(3 if source.name == "named" else 9)
+        change = Delete(key) if draw.random() < 0.2 else Update(key, row)
+        both.call("push", source, change if source.table else row, time)
+    both.check()
+    assert sum(both.engines[1].stats.given_up.values()) == len(inputs)  # the first of each
+
+
+def test_a_result_behind_another_has_the_number_of_its_step_also_where_deadlines_were_met_before_it() -> None:
+    rows = to_table(correlate(x=A, yields=lambda x: x, restrict=within(4, "x")), key="j")
+    both = Both(update_stream(rows), lateness=0)
+    for time, n in [(0, 0), (1, 1), (2, 2), (20, 3), (30, 4)]:
+        both.call("push", A, {"n": n, "j": n % 2}, time)
     both.check()
