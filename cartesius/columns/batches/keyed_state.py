@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import numpy as np
 
-from cartesius.columns.batches.shelves import Shelf
+from cartesius.columns.batches.shelves import Shelf, Times
 from cartesius.columns.groups.key_numbers import KeyNumbers
 from cartesius.columns.stages.stages import State
 from cartesius.columns.vectors.ordering import single
@@ -37,11 +37,6 @@ LEAST: Final = 1 << 14
 """Of fewer rows most kernels look at all in no time."""
 SMALL: Final = 8
 """A batch is small if so many times its rows are held."""
-
-
-SPANS: Final = 1 << 10
-"""In so many spans of time lies what is due; later more are added, but for what is due after the farthest."""
-FARTHEST: Final = 1 << 16
 
 
 class NotSplit(Exception):
@@ -241,35 +236,6 @@ class Change:
     def made(self) -> KeyedState:
         """Make it; return the state after it."""
         return self.of.make(self)
-
-
-class Times:
-    """Spans of time, by which what is due is found: their codes ascend.
-
-    Args:
-        dues: When rows are due, by which the spans are so long that few rows are due in one.
-    """
-
-    def __init__(self, dues: Sequence[Ints]) -> None:
-        some = [due for due in dues if len(due)]
-        self._first = min([int(due.min()) for due in some], default=0)
-        self._width = max((max([int(due.max()) for due in some], default=0) - self._first) // SPANS, 1)
-        self._passed = 0  # the code of the clock
-
-    def codes(self, due: Ints) -> Ints:
-        """Return the codes of times, of those that have passed that of the clock."""
-        return np.clip((due - self._first) // self._width, self._passed, FARTHEST)
-
-    def until(self, clock: int) -> Ints:
-        """Return the codes of the spans from where the clock was until some clock."""
-        return np.arange(self._passed, self._code(clock) + 1)
-
-    def pass_to(self, clock: int) -> None:
-        """Move the clock."""
-        self._passed = max(self._passed, self._code(clock))
-
-    def _code(self, time: int) -> int:
-        return min(max((time - self._first) // self._width, 0), FARTHEST)
 
 
 class ByKey:

@@ -20,6 +20,8 @@ from cartesius.columns.vectors.ordering import begins, single
 from cartesius.columns.vectors.vectors import NotColumnar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.rows import Rows
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 NONE: Final = -1
 LONGER: Final = 4
 """So many times longer is a part than the one behind it, at least."""
+SPANS: Final = 1 << 10
+"""In so many spans of time lies what is due; later more are added, but for what is due after the farthest."""
+FARTHEST: Final = 1 << 16
 
 
 class Chain:
@@ -196,3 +201,32 @@ def _as_long(array: Any, n: int) -> Any:
 def _types(rows: Rows) -> pa.Schema:
     vectors = {"payload": rows.payload, "key": rows.key, "window": rows.window}
     return pa.schema([one.field(name) for name, one in vectors.items() if one is not None])
+
+
+class Times:
+    """Spans of time, by which what is due is found: their codes ascend.
+
+    Args:
+        dues: When rows are due, by which the spans are so long that few rows are due in one.
+    """
+
+    def __init__(self, dues: Sequence[Ints]) -> None:
+        some = [due for due in dues if len(due)]
+        self._first = min([int(due.min()) for due in some], default=0)
+        self._width = max((max([int(due.max()) for due in some], default=0) - self._first) // SPANS, 1)
+        self._passed = 0  # the code of the clock
+
+    def codes(self, due: Ints) -> Ints:
+        """Return the codes of times, of those that have passed that of the clock."""
+        return np.clip((due - self._first) // self._width, self._passed, FARTHEST)
+
+    def until(self, clock: int) -> Ints:
+        """Return the codes of the spans from where the clock was until some clock."""
+        return np.arange(self._passed, self._code(clock) + 1)
+
+    def pass_to(self, clock: int) -> None:
+        """Move the clock."""
+        self._passed = max(self._passed, self._code(clock))
+
+    def _code(self, time: int) -> int:
+        return min(max((time - self._first) // self._width, 0), FARTHEST)
