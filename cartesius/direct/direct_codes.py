@@ -98,8 +98,9 @@ class DirectCode(DirectText):
 
     def _before_all(self) -> None:
         shape = self._shape
-        stays = shape.rules or shape.uses or shape.gate or shape.orders or shape.sequence or shape.partial
-        if shape.partners or stays or not self._join.batch.rank.is_oldest_first:
+        stays = shape.rule or shape.uses or shape.gate or shape.orders or shape.sequence or shape.partial
+        is_in_order = self._join.batch.rank.is_oldest_first and (self._own == 0 or not shape.partners)
+        if stays or not is_in_order:
             super()._before_all()
 
     def _meet(self) -> None:

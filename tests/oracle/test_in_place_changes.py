@@ -211,6 +211,8 @@ NAMED = foreign_join(Reactive("fact", table=True), Reactive("named", table=True)
     [
         NEAR,
         filter_(NEAR, lambda row: row["j"] > 1),
+        with_latest_from(NEAR, Reactive("c")),
+        map_(with_latest_from(NEAR, Reactive("c")), str),
         to_table(NEAR, key="k"),
         update_stream(to_table(NEAR, key=lambda row: (row["k"], row["j"]))),
         map_table(NAMED, lambda both: both[1].k),
