@@ -23,6 +23,7 @@ from cartesius.direct.direct_codes import product_of
 from cartesius.direct.direct_held import held_of
 from cartesius.direct.direct_trees import tree_of
 from cartesius.direct.direct_windows import totals_of
+from cartesius.direct.leaving import Leaving
 from cartesius.results.outputs import Events
 from cartesius.results.totals import Totals
 from cartesius.results.views import View
@@ -30,9 +31,11 @@ from cartesius.results.views import View
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.events import Event, Time
     from cartesius.direct.direct_texts import DirectText, Make
+    from cartesius.direct.leaving import Due
     from cartesius.language.families import Slot
     from cartesius.language.reactives import Reactive
     from cartesius.programs.programs import Program
@@ -51,6 +54,7 @@ class DirectPushes:
         self._steps = steps
         self._lateness = lateness  # that of the engine
         self._objection = objection  # why no input of the engine can have one
+        self._leaving = Leaving(steps.world, self._due_of)
         self._functions: Direct = {}
         self._known: dict[Reactive, DirectText | str] = {}
         self._pushed: Counter[Reactive] = Counter()  # into inputs whose function calls clauses, before there is one
@@ -76,9 +80,17 @@ class DirectPushes:
 
     def _made(self, make: Make) -> DirectText | str:
         try:
-            return make(self._steps, self._lateness).ready()
+            return make(self._steps, self._lateness).meet_by(self._leaving).ready()
         except (SyntaxError, RecursionError, MemoryError):  # Python nests no more than 20 loops, or 200 parentheses
             return "its text would be nested too deep for Python"
+
+    def _due_of(self, installed: Installed) -> Due | None:
+        """Return what the deadlines of a restriction do, as the function of some input of its correlation knows it."""
+        made = {*installed.join.reactives}
+        codes = (self.of(reactive) for reactive in self._program.inputs.values() if self._leads_to(reactive, made))
+        links = (link for code in codes if not isinstance(code, str) for link in code.links)
+        dues = (link.dues for link in links if link.join is installed.join)
+        return next((found[installed] for found in dues if installed in found), None)
 
     def learn(self, reactive: Reactive) -> None:
         """Make the function of an input, if there can be one."""

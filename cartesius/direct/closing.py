@@ -99,6 +99,7 @@ class Closing(Freed):
         totals: dict[Any, list[Any]] = {}
         for window in self._over:
             self._n_given += len(copy.contents[window])
+            self._join.world.number += len(copy.contents[window])  # before what is pushed; `Met.undo` takes it back
             self._add(copy.contents[window], window, totals)
         for of, (total, start, end) in totals.items():
             out.append(Event(Update(of, self._group.finish(total)), start, end, 1, name, (name, of)))
@@ -106,7 +107,6 @@ class Closing(Freed):
     def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
         """Count what was in the windows, and forget it."""
         (slot,), world = self._join.slots, self._join.world
-        world.number += self._n_given
         world.candidates += self._n_given
         world.fates[slot.ledger.base + int(Fate.DELIVERED)] += self._n_given
         world.fates[slot.ledger.base + int(Fate.EXPIRED)] += self._n_given

@@ -1,7 +1,7 @@
 """Direct absences: what a push does to the rows of which something must not come after their one part, as text.
 
 An event of that part is not stored: its row waits for the clock. One of what must not come is stored until nothing
-that comes can need it. A push first lets the clock decide what is due (`leaving.Undecided`).
+that comes can need it. A push first lets the clock decide what is due (`Undecided`).
 
 Invariant: what it computes is what the clauses of `without(…, after=…)` and `Absences` would have computed.
 
@@ -10,20 +10,26 @@ Source: DESIGN 4; SEMANTICS 3.3.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
+from cartesius.data.events import EARLIEST
 from cartesius.direct.direct_places import DirectPlaces
 from cartesius.direct.direct_shapes import run_as_written, sets_aside, standing
 from cartesius.direct.direct_texts import DirectText, filters_of
-from cartesius.direct.leaving import Leaving, Undecided, due_under
+from cartesius.direct.leaving import Due, due_under, given
 from cartesius.plan.nodes import KeyBy, Let, Never
 from cartesius.results.outputs import Events
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cartesius.batching.deadlines import Deadline
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
+    from cartesius.data.entries import Entry
+    from cartesius.data.events import Event
     from cartesius.direct.direct_texts import Make
     from cartesius.direct.leaving import Found
     from cartesius.language.families import Slot
@@ -56,7 +62,7 @@ class DirectAbsenceCode(DirectText):
     """The function of one slot, and its text."""
 
     def __init__(self, join: Join, slot: Slot, never: Installed, steps: Steps, lateness: int | None) -> None:
-        super().__init__(join, slot, steps, lateness, meets=True)
+        super().__init__(join, slot, steps, lateness)
         node: Any = never.node
         absent, due = node.slot, never.dues[node.slot]
         self._never = never
@@ -64,22 +70,29 @@ class DirectAbsenceCode(DirectText):
         self._due = self._constants.name(node.duration)
         self._dues = {} if self._is_anchor else {due[-1]: "due"}
         self._places = DirectPlaces(slot, len(join.bindings.spaces), self._dues)
+        self._scope |= {"absent": absent, "never": never}
+
+    @cached_property
+    def dues(self) -> Mapping[Installed, Due]:
+        """What the deadlines do that decide whether something has come."""
+        join, never = self._join, self._never
+        node: Any = never.node
+        absent, due = node.slot, never.dues[node.slot]
         take = DirectPlaces(absent, len(join.bindings.spaces), due[-1:]).taking()
         found: list[Found] = [(partial(due_under, absent.memory.parts()[1][due]), absent, take)]
-        self._scope |= {"absent": absent, "never": never}
-        self._scope |= {"leaving": Leaving(join.world, {never: found}, Undecided(join, never))}
+        return {never: Due(found, Undecided(join, never))}
 
     def _prepare(self) -> None:
         self._lines.add("""
             if type(end) is not int:
-                return steps.given_up.leave("its time is no number")
+                raise LeftToClauses("its time is no number")
         """)
         super()._prepare()
         if self._is_anchor:
             self._lines.add("""
                 count = 0
                 if absent.forgotten and absent.forgotten.get((), NEVER) > end:
-                    return steps.given_up.leave("what may decide about it is forgotten")
+                    raise LeftToClauses("what may decide about it is forgotten")
             """)
 
     def _find_out(self) -> None:
@@ -109,3 +122,35 @@ class DirectAbsenceCode(DirectText):
                 held = never.copies[under].held
                 held[due] = (*held.get(due, ()), (row, count))
             """)
+
+
+class Undecided:
+    """The rows of which something must not come, and which the deadlines of one restriction decide."""
+
+    def __init__(self, join: Join, never: Installed) -> None:
+        assert isinstance(never.node, Never)  # Invariant: it says what must not come
+        self._join = join
+        self._never = never
+        self._absent: Slot = never.node.slot
+        self._anchor: int = never.node.anchor.index
+
+    def undo(self) -> None:
+        """Nothing: it changes nothing until all is done."""
+
+    def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
+        """Let out the rows whose time this is, if they are not forbidden; they wait until all is done."""
+        rows = self._never.copies[key].held.get(time, ())
+        batch, forbids = self._join.batch, self._never.stateless.forbids
+        absences: Any = batch.absences
+        for parts, count in rows if len(rows) < 2 else sorted(rows, key=lambda row: batch.rank(row[0])):
+            if absences.has(self._absent, parts, partial(forbids, parts)):
+                continue
+            out += given(self._join, parts, parts[self._anchor], batch.body.yields(parts)[:count])
+
+    def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
+        """Forget the rows that are decided, and take note of which events are forgotten."""
+        for time, _, _, never, key in items:
+            never.copies[key].held.pop(time, None)
+        if gone:
+            before = self._absent.forgotten.get((), EARLIEST)
+            self._absent.forgotten = {(): max(before, *[entry.end for _, entry in gone])}

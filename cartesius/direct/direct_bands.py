@@ -15,23 +15,29 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from cartesius.batching.partial_batches import news
 from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import listed, table_name
 from cartesius.direct.direct_sequences import FEW, DirectOrder, DirectSequence
-from cartesius.direct.leaving import Ascent, Leaving, Unmatched, found_by
+from cartesius.direct.leaving import Ascent, Due, found_by, given
 from cartesius.plan import facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from cartesius.batching.deadlines import Deadline
     from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Candidate, Entry
+    from cartesius.data.events import Event
     from cartesius.data.generated import Constants, Lines
     from cartesius.direct.direct_shapes import Shape
+    from cartesius.direct.leaving import Found
     from cartesius.expressions.expression_texts import Texts
     from cartesius.language.families import Slot
     from cartesius.plan.facts import Bound
     from cartesius.rows.enumeration import Step
+    from cartesius.rows.partial_rows import PartialRows
 
 
 class DirectBands(DirectLoops):
@@ -51,12 +57,11 @@ class DirectBands(DirectLoops):
         ascents = {f"ascent{slot.index}": Ascent(slot) for slot in self._shape.join.slots}
         return {**ascents, "number_of_first": _number_of_first}
 
-    def leaving(self, takes: Mapping[int, Callable[[Entry], None]]) -> Leaving:
-        """Return what meets the deadlines, if it is known for each slot what takes an entry out."""
-        found = {one: found_by(one, takes) for one in (self._shape.bands if takes else ())}
+    def leaving(self, takes: Mapping[int, Callable[[Entry], None]]) -> dict[Installed, Due]:
+        """Return what the deadlines do, if it is known for each slot what takes an entry out."""
         join, rows = self._shape.join, self._shape.partial
         unmatched = None if rows is None else Unmatched(join, rows.admitting(partial(_are_near, self._bounds)))
-        return Leaving(join.world, found, unmatched)
+        return {one: Due(found_by(one, takes), unmatched) for one in self._shape.bands}
 
     # -- leaving -------------------------------------------------------------------------------------------------------
 
@@ -204,6 +209,47 @@ class DirectBands(DirectLoops):
         late = "end" if bound.of == self._own else f"part{bound.of}.end"
         early = bound.side if bound.since == self._own else f"part{bound.since}.{bound.side}"
         return f"{late} - {early} <= {self._constants.name(bound.most)}"
+
+
+class Unmatched:
+    """The rows without a partner, which come as their events leave."""
+
+    def __init__(self, join: Join, rows: PartialRows) -> None:
+        self._join = join
+        self._rows = rows
+        self._noted: list[tuple[Entry, dict[str, Any] | None]] = []
+        self._n_given = 0
+
+    def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
+        """Let out the rows of what leaves, and let their partners know that they have met it."""
+        rows, batch = self._rows, self._join.batch
+        alone: list[Candidate] = []
+        leaving = [(slot, entry) for find, slot, _ in found for entry in find(time, key)]
+        for slot, entry in leaving:
+            other = 1 - slot.index
+            if rows.optional[other] and other not in entry.noted("met", ()) and not rows.partners(slot.index, entry):
+                alone.append([entry if one is slot else None for one in self._join.slots])
+        self._n_given += len(alone)
+        for parts in alone if len(alone) < 2 else sorted(alone, key=batch.rank):
+            (part,) = [part for part in parts if part is not None]
+            out += given(self._join, parts, part, batch.body.yields(parts))
+        for slot, entry in leaving:
+            for partner, met in news(rows, slot.index, entry):
+                self._noted.append((partner, partner.more))
+                partner.note(met=met)
+
+    def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
+        """Count the rows that have come."""
+        self._join.world.candidates += self._n_given
+        self._n_given = 0
+        self._noted.clear()
+
+    def undo(self) -> None:
+        """Let the partners not have met it."""
+        for entry, more in reversed(self._noted):
+            entry.more = more
+        self._n_given = 0
+        self._noted.clear()
 
 
 def _are_near(bounds: Sequence[Bound], row: Candidate) -> bool:

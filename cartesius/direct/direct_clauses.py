@@ -29,7 +29,7 @@ from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import DirectPlaces, take_from
 from cartesius.direct.direct_shapes import Shape, sets_aside, standing
 from cartesius.direct.direct_texts import FAILING, FINISH, DirectText
-from cartesius.direct.leaving import Leaving, found_by
+from cartesius.direct.leaving import Due, found_by
 from cartesius.effects.resumptions import running
 from cartesius.language.families import completes, push, select
 from cartesius.plan import facts
@@ -42,8 +42,9 @@ from cartesius.rows.enumeration import Product
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
     from cartesius.direct.direct_texts import Make
@@ -101,19 +102,6 @@ def _combined(join: Join, slot: Slot) -> Shape | None:
     return Shape(join, slot, tuple(steps), {}, {}, frozenset(), (), None, (), (), None)
 
 
-def _expiring(join: Join) -> Leaving | None:
-    """Return what lets entries leave that the clock has passed, without clauses; None if somebody is told of it."""
-    batch = join.batch
-    bands = [one for one in join.installed if isinstance(one.node, Until) and one.is_settled]
-    told = (batch.partial, batch.absences, batch.versions, batch.windows, batch.freed)
-    if not bands or batch.tells_steps or any(one is not None for one in told):
-        return None
-    if any(one.is_table for one in join.slots):
-        return None
-    takes = {slot.index: partial(take_from, slot.memory) for slot in join.slots}
-    return Leaving(join.world, {one: found_by(one, takes) for one in bands})
-
-
 class DirectClauseCode(DirectText):
     """The function of one slot, and its text, which are made when somebody asks for them."""
 
@@ -130,8 +118,18 @@ class DirectClauseCode(DirectText):
         frame, _, pushed = inside.find(slot.operations[push])
         self._is_seen = frame is not outside  # by a restriction of memory
         self._is_simple = [True]  # until an event with limited uses is found
-        self._expiring = _expiring(join) if self._lateness is not None else None
         self._come_to, self._frames, self._pushed = come_to, (outermost, outside, inside), (pushed, frame.outer)
+
+    @cached_property
+    def dues(self) -> Mapping[Installed, Due]:
+        """What lets entries leave that the clock has passed, without clauses, unless somebody is told of it."""
+        join, batch = self._join, self._join.batch
+        told = (batch.partial, batch.absences, batch.versions, batch.windows, batch.freed)
+        if batch.tells_steps or any(one is not None for one in told) or any(one.is_table for one in join.slots):
+            return {}
+        takes = {slot.index: partial(take_from, slot.memory) for slot in join.slots}
+        bands = [one for one in join.installed if isinstance(one.node, Until) and one.is_settled]
+        return {one: Due(found_by(one, takes)) for one in bands}
 
     def ready(self) -> Self:
         """Return the code: to write and compile it takes as long as a hundred pushes."""
@@ -146,6 +144,7 @@ class DirectClauseCode(DirectText):
         except (SyntaxError, RecursionError, MemoryError):  # Python nests no more than 20 loops, or 200 parentheses
             shallow = attrs.evolve(self._shape, combined=None)
             other = DirectClauseCode(shallow, self._scope["steps"], self._lateness)
+            other.meet_by(self._scope["leaving"])
             function, self._lines, self._constants = other.function, other._lines, other._constants
             return function
 
@@ -153,8 +152,8 @@ class DirectClauseCode(DirectText):
         shape, join, slot = self._shape, self._join, self._slot
         (outermost, outside, inside), (pushed, pushed_under) = self._frames, self._pushed
         bound: dict[str, Any] = {"running": running, "outermost": outermost, "outside": outside, "inside": inside}
-        bound |= {"join": join, "batch": join.batch, "admits": join.batch.body.admits, "leaving": join.batch.leaving}
-        bound |= {"come_to": self._come_to, "slot": slot, "expiring": self._expiring}
+        bound |= {"join": join, "batch": join.batch, "admits": join.batch.body.admits, "lets_leave": join.batch.leaving}
+        bound |= {"come_to": self._come_to, "slot": slot}
         bound |= {"completes": join.bindings.operations[completes], "arrived": frozenset((slot.index,))}
         bound |= {"LeftToClauses": LeftToClauses}
         bound |= {"is_simple": self._is_simple, "unlimited": self._unlimited}
@@ -191,7 +190,7 @@ class DirectClauseCode(DirectText):
                 self._change()
             self._fail()
             add("steps.is_running = False")
-            add("" if self._expiring is None else FINISH)
+            add(FINISH if self._meets else "")
             add("world.finish()\nreturn out")
 
     def _prepare(self) -> None:
@@ -232,10 +231,10 @@ class DirectClauseCode(DirectText):
 
     def _change(self) -> None:
         """Write what changes the state, which may fail."""
-        if self._expiring is not None:
+        if self._meets:
             self._lines.add("""
                 if heap and heap[0][0] < passed and not deadlines.floored:
-                    met = expiring.meet(passed, out)
+                    met = leaving.meet(passed, out)
                     journal.is_open = False  # it can be taken back
             """)
         self._lines.add("""
@@ -309,7 +308,7 @@ class DirectClauseCode(DirectText):
         empty += [f"{name}{other}" for other in self._others for name in ("fresh", "gone", "taken")]
         with self._lines.under(f"if is_simple and len(fresh{own}) == 1 and not ({' or '.join(empty)}):"):
             self._combine(shape)
-        with self._lines.under(f"elif fresh{own} or gone{own} or leaving or {' or '.join(empty)}:"):
+        with self._lines.under(f"elif fresh{own} or gone{own} or lets_leave or {' or '.join(empty)}:"):
             self._commit()
 
     def _commit(self) -> None:
@@ -346,7 +345,7 @@ class DirectClauseCode(DirectText):
             self._lines.add(f"go_out = memory{own}.remove")
             if self._is_stored:
                 self._lines.add("""
-                    if not (leaving or deadlines.soon or deadlines.floored or join.has_played):
+                    if not (lets_leave or deadlines.soon or deadlines.floored or join.has_played):
                         go_out, journal.is_open = go, True  # nothing follows that may fail
                 """)
             self._lines.add(f"""
@@ -354,4 +353,4 @@ class DirectClauseCode(DirectText):
                     go_out(entry)
                 gone{own}.clear()
             """)
-        self._lines.add("if leaving:\n    batch.let_leave()")
+        self._lines.add("if lets_leave:\n    batch.let_leave()")

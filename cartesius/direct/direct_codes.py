@@ -11,7 +11,7 @@ Source: DESIGN 4; SEMANTICS 1.1 to 1.7.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
 
 from cartesius.correlations.placements import gates_of
@@ -19,15 +19,18 @@ from cartesius.direct.direct_bands import DirectBands, dues_of
 from cartesius.direct.direct_places import DirectPlaces, of_keys
 from cartesius.direct.direct_shapes import shape_of
 from cartesius.direct.direct_texts import DirectText
-from cartesius.direct.direct_windows import IN_WINDOWS, in_windows, leaving_windows
+from cartesius.direct.direct_windows import IN_WINDOWS, freeing, in_windows
 from cartesius.plan.nodes import Newest, Oldest
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.direct.direct_shapes import Shape
     from cartesius.direct.direct_texts import Link, Make
+    from cartesius.direct.leaving import Due
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
@@ -43,8 +46,7 @@ class DirectCode(DirectText):
     """The function of one slot, and its text."""
 
     def __init__(self, shape: Shape, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
-        windows, meets = shape.windows, bool(shape.bands) or shape.windows is not None
-        super().__init__(shape.join, shape.slot, steps, lateness, meets=meets, **link)
+        super().__init__(shape.join, shape.slot, steps, lateness, **link)
         if self._follows:
             self.identity = "identity"
         self._shape = shape
@@ -52,19 +54,25 @@ class DirectCode(DirectText):
         join = shape.join
         self._loops = DirectBands(shape, self._lines, self._constants, self._texts)
         spaces = len(join.bindings.spaces)
-        places = {slot.index: DirectPlaces(slot, spaces, dues_of(shape, slot)) for slot in join.slots}
-        self._places = places[self._own]
+        self._all_places = {slot.index: DirectPlaces(slot, spaces, dues_of(shape, slot)) for slot in join.slots}
+        self._places = self._all_places[self._own]
         self._dues: dict[int, str] = {}
+        self._windows = shape.windows
         if shape.bands or shape.orders or shape.sequence is not None:
-            takes = {index: one.taking() for index, one in places.items()} if self._meets else {}
-            self._scope |= {**self._loops.bound, "leaving": self._loops.leaving(takes)}
-        self._windows = windows
-        if windows is not None:
-            takes = {index: one.taking() for index, one in places.items()}
-            self._scope |= {**in_windows(windows), "leaving": leaving_windows(join, windows, takes)}
+            self._scope |= self._loops.bound
+        if shape.windows is not None:
+            self._scope |= in_windows(shape.windows)
             self.identity = f"(INSIDE, window, {self.identity})"
         if shape.gate is not None:
             self._scope |= {"gate": shape.gate, "spare": shape.gate.spare()}
+
+    @cached_property
+    def dues(self) -> Mapping[Installed, Due]:
+        """What the deadlines of its restrictions do."""
+        takes = {index: one.taking() for index, one in self._all_places.items()}
+        if self._windows is not None:
+            return {self._windows: freeing(self._join, self._windows, takes)}
+        return self._loops.leaving(takes)
 
     # -- finding out ---------------------------------------------------------------------------------------------------
 

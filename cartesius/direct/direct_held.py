@@ -11,18 +11,20 @@ Source: DESIGN 4; SEMANTICS 3.2.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.data.events import Window
 from cartesius.direct.closing import Closing, closes
 from cartesius.direct.direct_texts import DirectText
 from cartesius.direct.direct_windows import IN_WINDOWS, DirectWindowed
-from cartesius.direct.leaving import Leaving
+from cartesius.direct.leaving import Due
 from cartesius.language.families import enter
 from cartesius.plan.nodes import Regular, Sessions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.generated import Lines
@@ -108,10 +110,13 @@ class DirectHeldCode(DirectWindowed):
     def __init__(
         self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None, *, closes: bool = False
     ) -> None:
-        super().__init__(join, slot, opener, steps, lateness, meets=closes)
+        super().__init__(join, slot, opener, steps, lateness)
         self._closes = closes
-        if closes:
-            self._scope |= {"leaving": Leaving(join.world, {opener: []}, Closing(join, opener))}
+
+    @cached_property
+    def dues(self) -> Mapping[Installed, Due]:
+        """What the deadlines of windows do, which give totals."""
+        return {self._opener: Due((), Closing(self._join, self._opener))} if self._closes else {}
 
     def _find_out(self) -> None:
         self._keys(but=self._join.bindings.window_space)
@@ -140,11 +145,15 @@ class DirectSessionCode(DirectText):
     """The function of one slot whose events come into sessions, which give their totals once they are over."""
 
     def __init__(self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None) -> None:
-        super().__init__(join, slot, steps, lateness, meets=True)
+        super().__init__(join, slot, steps, lateness)
         node: Any = opener.node
         self._opener = opener
         self._scope |= {"opener": opener, "gap": node.gap, "Window": Window}
-        self._scope |= {"leaving": Leaving(join.world, {opener: []}, Closing(join, opener))}
+
+    @cached_property
+    def dues(self) -> Mapping[Installed, Due]:
+        """What the deadlines of sessions do, which give totals."""
+        return {self._opener: Due((), Closing(self._join, self._opener))}
 
     def _find_out(self) -> None:
         self._keys(but=self._join.bindings.window_space)

@@ -40,10 +40,11 @@ from cartesius.storage.conservation import Fate
 from cartesius.storage.memories import NOWHERE, checked_key, hashable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
+    from cartesius.direct.leaving import Due, Leaving
     from cartesius.language.families import Slot
     from cartesius.programs.steps import Steps
 
@@ -78,13 +79,9 @@ PASSED: Final = """
         return steps.given_up.leave("the event is late")
     heap = deadlines.heap
 """
-_NOTHING_DUE: Final = """
-    if heap and heap[0][0] < passed:
-        return steps.given_up.leave("something is due before")
-"""
 _MEET: Final = """
     if heap and heap[0][0] < passed:
-        met = leaving.meet(passed, out)
+        met = leaving.meet(passed, early)
         if met is None:
             return steps.given_up.leave("something is due before")
 """
@@ -126,7 +123,6 @@ class DirectText(ABC):
         slot: Where an event comes.
         steps: What runs the steps as written.
         lateness: That of the engine; None: its clock stands.
-        meets: Whether the function meets what is due before the event.
         follows: Whether what comes is a result of another correlation, which has been through the door.
         then: What makes the function of the slot that its results come to.
     """
@@ -141,18 +137,17 @@ class DirectText(ABC):
         steps: Steps,
         lateness: int | None,
         *,
-        meets: bool = False,
         follows: bool = False,
         then: Make | None = None,
     ) -> None:
-        self._join = join
+        self.join = self._join = join
         self._slot = slot
         self._own = slot.index
         self._others = [one.index for one in join.slots if one is not slot]
         self._part = f"part{slot.index}"
         self._follows = follows
         self._lateness = lateness
-        self._meets = meets and lateness is not None
+        self._meets = lateness is not None  # what is due before the event
         self._tells_steps = join.batch.tells_steps  # whether results have the number of their step
         self._come = _COME if lateness is None else f"{_COME}    world.clock = passed"
         self._count = slot.ledger.text
@@ -171,6 +166,16 @@ class DirectText(ABC):
         if self._follower is not None:
             self._scope |= {"go_on": self._follower.function}
 
+    def meet_by(self, leaving: Leaving) -> Self:
+        """Say what meets the deadlines; return the code."""
+        self._scope["leaving"] = leaving
+        return self
+
+    @cached_property
+    def dues(self) -> Mapping[Installed, Due]:
+        """What the deadlines of its restrictions do, as far as that is known."""
+        return {}
+
     def ready(self) -> Self:
         """Write the function now, unless that is worth its while only after some pushes; return the code."""
         assert self.function is not None  # Invariant: it is made, or that fails
@@ -183,9 +188,9 @@ class DirectText(ABC):
         return define("follow" if self._follows else "push", self._lines.text, self._scope | self._constants.bound)
 
     @property
-    def joins(self) -> list[Join]:
-        """The correlations that a push runs through in this function, in order."""
-        return [self._join, *([] if self._follower is None else self._follower.joins)]
+    def links(self) -> list[DirectText]:
+        """This, and those that follow it, in order."""
+        return [self, *([] if self._follower is None else self._follower.links)]
 
     def shown(self) -> str:
         """Return the text, with the pattern that it came from, and what the bound names in it are."""
@@ -204,16 +209,13 @@ class DirectText(ABC):
         add = self._lines.add
         with self._lines.under("def push(value, at):"):
             self._door()
-            add("" if self._lateness is None or self._meets else _NOTHING_DUE)
-            add("""
-                ordinal = world.events + 1
-                out = []
-            """)
-            self._prepare()
+            add("ordinal = world.events + 1")
+            add("out = early = []" if self._follower is None else "out, early = [], []")  # what deadlines give
             add("met = None" if self._meets else "")
             add("steps.is_running = True")
             with self._lines.under("try:"):
                 add(_MEET if self._meets else "")
+                self._prepare()
                 if self._follower is not None or self._tells_steps:
                     add(f"step = world.steps + {'1 + (0 if met is None else met.steps)' if self._meets else '1'}")
                 self._find_out()
@@ -227,7 +229,11 @@ class DirectText(ABC):
             self._change()
             self._let_follow()
             add(FINISH if self._meets else "")
-            add("return out")
+            add(self._return)
+
+    @property
+    def _return(self) -> str:
+        return "return out" if self._follower is None else "return early + out if early else out"
 
     def _write_following(self) -> None:
         """Write the generator of one that follows another."""
@@ -292,7 +298,7 @@ class DirectText(ABC):
         self._lines.add(_STANDS if self._lateness is None else PASSED)
 
     def _prepare(self) -> None:
-        """Write what comes first, and calls nothing of the user's."""
+        """Write what comes first, of each event or result."""
         self._lines.add(WRAP)
 
     @abstractmethod
@@ -330,7 +336,7 @@ class DirectText(ABC):
                 self._lines.add(text)
             self._touch_windows()
             self._lines.add(FINISH if self._meets else "")
-            self._lines.add("return out")
+            self._lines.add(self._return)
 
     def _touch_windows(self) -> None:
         """Write what asks for the times of the windows that the event comes into, and opens them."""

@@ -20,7 +20,7 @@ from cartesius.data.queues import Queue
 from cartesius.direct.closing import Freed, of_first
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct.direct_texts import DirectText, event_text, filters_of
-from cartesius.direct.leaving import Leaving
+from cartesius.direct.leaving import Due
 from cartesius.expressions.expressions import Field, Part, WindowOf
 from cartesius.plan.nodes import Aggregate, Let, Now, Regular, TakeBack
 from cartesius.results.totals import Totals
@@ -106,20 +106,18 @@ def in_windows(opener: Installed) -> dict[str, Any]:
     return found | {"size": node.size, "period": node.period, "offset": node.offset}
 
 
-def leaving_windows(join: Join, opener: Installed, takes: Mapping[int, Callable[[Entry], None]]) -> Leaving:
+def freeing(join: Join, opener: Installed, takes: Mapping[int, Callable[[Entry], None]]) -> Due:
     """Return what lets windows go, and what is in them, given what takes an entry out of each slot."""
     freed = Freed(join, opener)
     found: list[Found] = [(partial(freed.entries, slot), slot, takes[slot.index]) for slot in join.slots]
-    return Leaving(join.world, {opener: found}, freed)
+    return Due(found, freed)
 
 
 class DirectWindowed(DirectText):
     """The function of one slot whose events come into windows of one size."""
 
-    def __init__(
-        self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None, *, meets: bool = False
-    ) -> None:
-        super().__init__(join, slot, steps, lateness, meets=meets)
+    def __init__(self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None) -> None:
+        super().__init__(join, slot, steps, lateness)
         self._opener = opener
         self._scope |= in_windows(opener)
 

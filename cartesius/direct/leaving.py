@@ -1,8 +1,9 @@
 """Leaving: what deadlines do when a push moves the clock, for functions of pushes.
 
-Those of bands do nothing but let entries leave, and their rows out where parts are missing; those of what must not come
-decide rows as well. So they are met without handlers, before what the push computes, and can be taken back, as that
-may fail.
+Those of bands do nothing but let entries leave, and their rows out where parts are missing (`direct_bands.Unmatched`);
+those of what must not come decide rows as well (`direct_absences.Undecided`), and those of windows give totals
+(`closing.Closing`). So they are met without handlers, before what the push computes, whatever correlation it comes to,
+and can be taken back, as that may fail.
 
 Invariant: what has been met and taken back leaves everything as it was.
 
@@ -15,9 +16,9 @@ import heapq
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from cartesius.batching.partial_batches import news
-from cartesius.data.events import EARLIEST, Event
-from cartesius.plan.nodes import Never
+import attrs
+
+from cartesius.data.events import Event
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from cartesius.data.entries import Candidate, Entry
     from cartesius.data.events import Time
     from cartesius.language.families import Slot
-    from cartesius.rows.partial_rows import PartialRows
 
 Found: TypeAlias = "tuple[Callable[[int, tuple[Any, ...]], Sequence[Entry]], Slot, Callable[[Entry], None]]"
 """What finds the entries of a slot that are due, by the time and the key of a copy; the slot; what takes one out."""
@@ -51,7 +51,7 @@ def due_under(table: dict[Any, Any], time: int, key: tuple[Any, ...]) -> tuple[E
     return tuple(found.values()) if type(found) is dict else (found,)
 
 
-def _given(join: Join, parts: Candidate, part: Entry, values: Sequence[Any]) -> Iterator[Event]:
+def given(join: Join, parts: Candidate, part: Entry, values: Sequence[Any]) -> Iterator[Event]:
     """Iterate over what a row gives that has one part, and none of the others."""
     identities = tuple([one and one.identity for one in parts])
     for number, value in enumerate(values):
@@ -74,92 +74,27 @@ class Deciding(Protocol):
         ...
 
 
-class Unmatched:
-    """The rows without a partner, which come as their events leave."""
+@attrs.frozen(eq=False)
+class Due:
+    """What the deadlines of one restriction do: which entries leave, and what else they decide."""
 
-    def __init__(self, join: Join, rows: PartialRows) -> None:
-        self._join = join
-        self._rows = rows
-        self._noted: list[tuple[Entry, dict[str, Any] | None]] = []
-        self._n_given = 0
-
-    def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
-        """Let out the rows of what leaves, and let their partners know that they have met it."""
-        rows, batch = self._rows, self._join.batch
-        alone: list[Candidate] = []
-        leaving = [(slot, entry) for find, slot, _ in found for entry in find(time, key)]
-        for slot, entry in leaving:
-            other = 1 - slot.index
-            if rows.optional[other] and other not in entry.noted("met", ()) and not rows.partners(slot.index, entry):
-                alone.append([entry if one is slot else None for one in self._join.slots])
-        self._n_given += len(alone)
-        for parts in alone if len(alone) < 2 else sorted(alone, key=batch.rank):
-            (part,) = [part for part in parts if part is not None]
-            out += _given(self._join, parts, part, batch.body.yields(parts))
-        for slot, entry in leaving:
-            for partner, met in news(rows, slot.index, entry):
-                self._noted.append((partner, partner.more))
-                partner.note(met=met)
-
-    def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
-        """Count the rows that have come."""
-        self._join.world.candidates += self._n_given
-        self._n_given = 0
-        self._noted.clear()
-
-    def undo(self) -> None:
-        """Let the partners not have met it."""
-        for entry, more in reversed(self._noted):
-            entry.more = more
-        self._n_given = 0
-        self._noted.clear()
-
-
-class Undecided:
-    """The rows of which something must not come, and which the deadlines of one restriction decide."""
-
-    def __init__(self, join: Join, never: Installed) -> None:
-        assert isinstance(never.node, Never)  # Invariant: it says what must not come
-        self._join = join
-        self._never = never
-        self._absent: Slot = never.node.slot
-        self._anchor: int = never.node.anchor.index
-
-    def undo(self) -> None:
-        """Nothing: it changes nothing until all is done."""
-
-    def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
-        """Let out the rows whose time this is, if they are not forbidden; they wait until all is done."""
-        rows = self._never.copies[key].held.get(time, ())
-        batch, forbids = self._join.batch, self._never.stateless.forbids
-        absences: Any = batch.absences
-        for parts, count in rows if len(rows) < 2 else sorted(rows, key=lambda row: batch.rank(row[0])):
-            if absences.has(self._absent, parts, partial(forbids, parts)):
-                continue
-            out += _given(self._join, parts, parts[self._anchor], batch.body.yields(parts)[:count])
-
-    def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
-        """Forget the rows that are decided, and take note of which events are forgotten."""
-        for time, _, _, never, key in items:
-            never.copies[key].held.pop(time, None)
-        if gone:
-            before = self._absent.forgotten.get((), EARLIEST)
-            self._absent.forgotten = {(): max(before, *[entry.end for _, entry in gone])}
+    found: Sequence[Found]
+    deciding: Deciding | None = None
 
 
 class Met:
     """The deadlines that one push has met, and what has left by them."""
 
-    __slots__ = ("_cancelled", "_deciding", "_dropped", "_emptied", "_gone", "_world", "items")
+    __slots__ = ("_cancelled", "_decided", "_dropped", "_emptied", "_gone", "_number", "_world", "items")
 
-    def __init__(self, world: World, deciding: Deciding | None) -> None:
+    def __init__(self, world: World) -> None:
         self._world = world
-        self._deciding = deciding
         self.items: list[Deadline[Any]] = []
         self._dropped: list[Deadline[Any]] = []  # which nobody wanted any more
-        self._cancelled = world.deadlines.cancelled
+        self._cancelled, self._number = world.deadlines.cancelled, world.number
         self._gone: list[tuple[Slot, Entry]] = []
         self._emptied: list[tuple[Installed, tuple[Any, ...]]] = []
+        self._decided: dict[Deciding, tuple[list[Deadline[Any]], list[tuple[Slot, Entry]]]] = {}  # by who decides
 
     @property
     def steps(self) -> int:
@@ -176,20 +111,27 @@ class Met:
         if not is_wanted:
             self._world.deadlines.cancelled -= 1
 
-    def meet(self, found: Mapping[Installed, Sequence[Found]], out: list[Event]) -> None:
+    def meet(self, dues: Mapping[Installed, Due | None], out: list[Event]) -> None:
         """Meet what has been taken."""
-        deciding, gone = self._deciding, self._gone
-        for time, _, _, installed, key in self.items:
+        for item in self.items:
+            time, _, _, installed, key = item
+            due = dues[installed]
+            assert due is not None  # Invariant: else it would not have been taken
             times = installed.due[key]
             del times[time]
             if not times:
                 del installed.due[key]
                 self._emptied.append((installed, key))
-            if deciding is not None:
-                deciding.decide(time, key, found[installed], out)
-            for find, slot, take in found[installed]:
+            gone = None
+            if due.deciding is not None:
+                items, gone = self._decided.setdefault(due.deciding, ([], []))
+                items.append(item)
+                due.deciding.decide(time, key, due.found, out)
+            for find, slot, take in due.found:
                 for entry in find(time, key):
-                    gone.append((slot, entry))
+                    self._gone.append((slot, entry))
+                    if gone is not None:
+                        gone.append((slot, entry))
                     take(entry)
 
     def finish(self) -> None:
@@ -198,8 +140,8 @@ class Met:
         fates = self._world.fates
         for slot, _ in self._gone:
             fates[slot.ledger.base + _EXPIRED] += 1
-        if self._deciding is not None:
-            self._deciding.done(self.items, self._gone)
+        for deciding, (items, gone) in self._decided.items():
+            deciding.done(items, gone)
         for installed, key in self._emptied:
             if key not in installed.due:
                 del installed.copies[key]
@@ -214,8 +156,8 @@ class Met:
                 taken.pop()
         if self._gone and self._gone[-1][1].number in self._gone[-1][0].memory.parts()[0]:  # likewise
             self._gone.pop()
-        if self._deciding is not None:
-            self._deciding.undo()
+        for deciding in self._decided:  # each has changed entries of its own correlation alone
+            deciding.undo()
         for slot, entry in self._gone:
             slot.memory.put_back(entry)
         for slot, _ in self._gone:
@@ -226,23 +168,22 @@ class Met:
             installed.due.setdefault(key, {})[time] = number
         for item in self._dropped:
             heapq.heappush(heap, item)
-        self._world.deadlines.cancelled = self._cancelled
+        self._world.deadlines.cancelled, self._world.number = self._cancelled, self._number
         self._world.journal.is_open = False
 
 
 class Leaving:
-    """Meets the deadlines of one correlation.
+    """Meets the deadlines of all correlations of a program.
 
     Args:
         world: Where they wait.
-        found: Where what is due is found, of each restriction whose deadlines it knows.
-        deciding: What these decide besides.
+        due_of: What the deadlines of a restriction do; None: only its clauses know. It is asked once.
     """
 
-    def __init__(self, world: World, found: dict[Installed, list[Found]], deciding: Deciding | None = None) -> None:
+    def __init__(self, world: World, due_of: Callable[[Installed], Due | None]) -> None:
         self._world = world
-        self._found = found
-        self._deciding = deciding
+        self._due_of = due_of
+        self._dues: dict[Installed, Due | None] = {}
 
     def meet(self, before: Time, out: list[Event]) -> Met | None:
         """Let leave, and out, what is due before a time; None, and nothing has changed, if something else is due.
@@ -250,16 +191,19 @@ class Leaving:
         Raises:
             Exception: Something has failed, such as that a payload has been changed: nothing has changed, either.
         """
-        met = Met(self._world, self._deciding)
+        met, dues = Met(self._world), self._dues
         heap = self._world.deadlines.heap
         try:
             self._world.journal.is_open = True  # what has left is gone, until it is taken back
             while heap and heap[0][0] < before:
-                if heap[0][3] not in self._found:
+                installed = heap[0][3]
+                if installed not in dues:
+                    dues[installed] = self._due_of(installed)
+                if dues[installed] is None or installed.join.is_done:
                     met.undo()
                     return None
                 met.take(heap)
-            met.meet(self._found, out)
+            met.meet(dues, out)
         except BaseException:  # also where somebody interrupts what it calls
             met.undo()
             raise

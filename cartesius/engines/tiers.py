@@ -31,7 +31,11 @@ def tier_of(engine: EngineCore, join: Join) -> str:
         calling = "".join(f", which calls clauses, as {why}" for why in through)
         return f"in place: a push is one function of its own{calling}{_but(engine, *found)}"
     codes = {name: engine._pushes.of(one) for name, one in engine.inputs.items()} if not found else {}
-    around = [name for name, code in codes.items() if not isinstance(code, str) and join in code.joins]
+    around = [
+        name
+        for name, code in codes.items()
+        if not isinstance(code, str) and any(link.join is join for link in code.links)
+    ]
     if around:
         return f"in place: within the function of a push into {', '.join(around)}"
     return f"in place: by direct calls of the clauses, as {reasons[0] if reasons else 'it has no input of its own'}"

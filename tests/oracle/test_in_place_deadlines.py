@@ -1,0 +1,174 @@
+"""Programs of several correlations in place, against the reference tier: a push meets the deadlines of all of them.
+
+What is drawn covers bands, also behind another correlation, rows that come without a partner, absences, windows that
+are freed, totals that come as windows or sessions end, tables, and what is left to the clauses; bodies that fail as a
+deadline is met; several outputs, in whatever order.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cartesius import Delete, Engine, Reactive, Update, correlate
+from restrictions import key_by, most_recently, session, sliding, tumbling, within, without
+from restrictions.streams import filter_, interval_join, map_, with_latest_from
+from restrictions.tables import aggregate, count, inner_join, map_table, sum_, to_table
+from restrictions.windows import on_close
+from tests.oracle.test_in_place import Both
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Part = tuple[Reactive, list[Reactive]]
+
+
+def of_pair(x: Any, y: Any) -> dict[str, Any]:
+    """A row of two, either of which may be missing; it fails for some."""
+    one, other = (x or y), (y or x)
+    return {"n": one.n, "k": one.k, "j": 6 // (other.n + other.j + 1 if other.n < 4 else other.j)}
+
+
+def a_part(draw: random.Random, names: list[str]) -> Part:
+    """One correlation, or two of which one is made from the other, and its inputs."""
+    a, b = Reactive(names.pop()), Reactive(names.pop())
+    key = draw.choice([None, "k"])
+    same: Any = key_by(x="k", y="k")
+    how = draw.choice(["inner", "inner", "left", "full"])
+
+    def near(one: Reactive) -> Reactive:
+        return interval_join(one, b, -draw.randrange(4), draw.randrange(4), key=key)
+
+    def absent() -> Part:
+        window: Any = without(b, after="x", within=draw.randrange(1, 5))
+        return correlate(x=a, yields=lambda x: of_pair(x, x), restrict=window if key is None else same_of(window)), [
+            a,
+            b,
+        ]
+
+    def same_of(window: Any) -> Any:
+        return key_by(x="k", **{b.name: "k"}) | window
+
+    def chain() -> Part:
+        c = Reactive(names.pop())
+        first = map_(near(a), lambda both: of_pair(*both))
+        rest: list[Callable[[], Reactive]] = [
+            lambda: interval_join(first, c, -2, 2, key=key),
+            lambda: with_latest_from(first, c),
+            lambda: filter_(first, lambda row: row["j"] > 1),
+            lambda: to_table(first, key="k"),
+        ]
+        made = draw.choice(rest)()
+        return made, [a, b, c] if made.name.startswith(("interval", "with")) else [a, b]
+
+    def of_tables() -> Part:
+        t, u = Reactive(names.pop(), table=True), Reactive(names.pop(), table=True)
+        return map_table(inner_join(t, u), lambda both: of_pair(*both)), [t, u]
+
+    session_or_window: list[Any] = [
+        session(3), tumbling(4), tumbling(4, report=on_close), sliding(4, 2, report=on_close), tumbling(4, lateness=2),
+    ]  # fmt: skip
+    windows: list[Any] = [tumbling(5), sliding(5, 2), tumbling(5, report=on_close), session(2)]
+    parts: list[Callable[[], Part]] = [
+        lambda: (map_(near(a), lambda both: of_pair(*both)), [a, b]),
+        lambda: (
+            correlate(x=a, y=b, yields=of_pair, restrict=within(draw.randrange(1, 5), "x", "y")),
+            [a, b],
+        ),
+        lambda: (interval_join(a, b, -2, 1, key=key, how=how), [a, b]),
+        absent,
+        absent,
+        chain,
+        chain,
+        of_tables,
+        lambda: (
+            aggregate(a, draw.choice([count, sum_.of("n")]), by="k", restrict=draw.choice(session_or_window)),
+            [a],
+        ),
+        lambda: (
+            correlate(
+                x=a,
+                y=b,
+                yields=of_pair,
+                restrict=same | draw.choice(windows) | most_recently("x", "y"),
+            ),
+            [a, b],
+        ),
+        lambda: (correlate(x=a, y=b, yields=lambda x, y: x.n, restrict=same | most_recently("x", "y")), [a, b]),
+    ]
+    return draw.choice(parts)()
+
+
+def run(draw: random.Random) -> bool:
+    """Run one program in both tiers; return whether no deadline was left to the clauses."""
+    names = list("abcdefghijklmnopqrstuvw")
+    parts = [a_part(draw, names) for _ in range(draw.choice([2, 2, 3]))]
+    draw.shuffle(parts)
+    both = Both(*[output for output, _ in parts], lateness=draw.choice([0, 0, 0, 2, None]))
+    inputs = [one for _, some in parts for one in some]
+    now, is_tidy = 0, draw.random() < 0.5
+    for place in range(30):
+        now += draw.randrange(3)
+        at = (
+            now
+            if is_tidy
+            else draw.choice([now, now, now + draw.randrange(-2, 4), (now, now + draw.randrange(4)), None])
+        )
+        source = draw.choice(inputs)
+        row = {"n": draw.randrange(6 if draw.random() < 0.05 else 4), "k": draw.randrange(2), "j": draw.randrange(3)}
+        key = draw.randrange(3)
+        change = Delete(key) if draw.random() < 0.2 else Update(key, row)
+        both.call("push", source, change if source.table else row, at)
+        if draw.random() < 0.08:
+            both.call("advance", now + draw.randrange(3))
+        if place == 15:
+            both.swap()
+    both.call("close")
+    both.check()
+    given_up = both.engines[1].stats.given_up
+    return both.options["lateness"] == 0 and given_up.get("something is due before", 0) == 0
+
+
+@given(st.integers(0, 2**32))
+def test_several_correlations_agree_whatever_comes(seed: int) -> None:
+    run(random.Random(seed))
+
+
+def test_many_programs_drawn_leave_no_deadline_to_the_clauses() -> None:
+    assert sum(run(random.Random(f"{seed}")) for seed in range(40)) > 12
+
+
+A, B, C, D = map(Reactive, "abcd")
+NEAR = interval_join(A, B, -5, 5, key="k")
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        [NEAR, interval_join(C, D, -5, 5, key="k")],
+        [NEAR, interval_join(C, D, -5, 5, key="k", how="left")],
+        [correlate(x=A, restrict=without(B, after="x", within=4), yields=lambda x: x.n), map_(C, lambda x: x.n)],
+        [interval_join(map_(NEAR, lambda both: both[0]), C, -5, 5, key="k")],
+        [
+            aggregate(A, count, by="k", restrict=session(3)),
+            aggregate(C, count, by="k", restrict=tumbling(5, report=on_close)),
+        ],
+        [NEAR, inner_join(Reactive("t", table=True), Reactive("u", table=True))],
+        [
+            correlate(x=A, y=B, yields=lambda x, y: x.n, restrict=key_by(x="k", y="k") | sliding(6, 3)),
+            to_table(C, key="k"),
+        ],
+    ],
+    ids=lambda outputs: " and ".join(one.name for one in outputs),
+)
+def test_no_deadline_is_left_to_the_clauses_whatever_it_is_due_in(outputs: list[Reactive]) -> None:
+    engine, draw = Engine(*outputs, lateness=0), random.Random(3)
+    inputs = list(engine.inputs.values())
+    for time in range(300):
+        source, row = draw.choice(inputs), {"k": draw.randrange(3), "n": draw.randrange(9)}
+        engine.push(source, Update(draw.randrange(5), row) if source.table else row, time)
+    assert sum(engine.stats.given_up.values()) == len(inputs)  # the first of each
