@@ -21,6 +21,7 @@ from cartesius.direct.direct_changes import announcing_of, mapping_of, optional_
 from cartesius.direct.direct_clauses import DirectClauseCode, clauses_of
 from cartesius.direct.direct_codes import product_of
 from cartesius.direct.direct_held import held_of
+from cartesius.direct.direct_texts import After, DirectFork
 from cartesius.direct.direct_trees import tree_of
 from cartesius.direct.direct_windows import totals_of
 from cartesius.direct.leaving import Leaving
@@ -125,26 +126,55 @@ class DirectPushes:
         )
 
 
-def _of_input(program: Program, reactive: Reactive, *, follows: bool = False) -> Make | str:
-    """Return what makes the function of an input, or of results that follow, or why it needs all of the handlers."""
-    bound = program.bound.get(reactive, [])
-    if len(bound) != 1:
-        return f"{reactive.name} is bound to {len(bound) or 'no'} slots"
-    ((join, index),) = bound
-    following = [made for made in join.reactives for _ in program.bound.get(made, ())]
-    slot, is_followed = join.slots[index], bool(following)
-    make = None if follows or is_followed else _of_one(program, join, slot)
-    make = make or (_of_table if slot.reactive.table else _of_stream)(program, join, slot, is_followed=is_followed)
-    if isinstance(make, str) or not is_followed:
-        return make
-    if len(following) > 1 or any(output in join.reactives for output in program.outputs):
-        return "several correlations are made from it, or it is an output itself"
-    then = _of_input(program, *following, follows=True)
-    return then if isinstance(then, str) else partial(make, then=then)
+def _of_input(program: Program, reactive: Reactive) -> Make | str:
+    """Return what makes the function of an input, with all that follows, or why it needs all of the handlers."""
+    cone = _cone(program, reactive)
+    if isinstance(cone, str):
+        return cone
+    is_forked = len(program.bound[reactive]) > 1
+    places = {reactive: 0} | {
+        made: place for place, (join, _, _) in enumerate(cone, is_forked) for made in join.reactives
+    }
+    makes: list[After] = []
+    for join, index, source in cone:
+        is_followed = any(made in program.bound for made in join.reactives)
+        make = _of_slot(program, join, join.slots[index], is_followed=is_followed)
+        if isinstance(make, str):
+            return make
+        of_results = source is not reactive
+        makes.append(After(places[source], partial(make, of_results=True) if of_results else make))
+    told = [places[output] for output in program.outputs if output in places]
+    first, _, _ = cone[0]
+    if is_forked:
+        return partial(DirectFork, first, first.slots[cone[0][1]], after=makes, told=told)
+    if len(cone) == 1:
+        return makes[0].make
+    return partial(makes[0].make, after=makes[1:], told=told)
+
+
+def _cone(program: Program, reactive: Reactive) -> list[tuple[Join, int, Reactive]] | str:
+    """Return the slots that an event comes to, or its results, in order, with what is bound to each; or why not."""
+    found: dict[Join, tuple[int, Reactive]] = {}
+    coming = [reactive]
+    while coming:
+        source = coming.pop()
+        for join, index in program.bound.get(source, ()):
+            if join in found:
+                return f"{reactive.name} comes to several slots of {join.name}"
+            found[join] = (index, source)
+            coming += join.reactives
+    if not found:
+        return f"{reactive.name} is bound to no slot"
+    return [(join, *found[join]) for join in program.joins if join in found]
+
+
+def _of_slot(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
+    make = None if is_followed else _of_one(program, join, slot)
+    return make or (_of_table if slot.reactive.table else _of_stream)(program, join, slot, is_followed=is_followed)
 
 
 def _of_one(program: Program, join: Join, slot: Slot) -> Make | str | None:
-    """Return it for a stream of which one correlation alone is made, if that is of a kind that is linked with none."""
+    """Return it for a stream of which one correlation alone is made, if that is of a kind that nothing follows."""
     if slot.reactive.table:
         return None
     held = held_of(program, join, slot.index)

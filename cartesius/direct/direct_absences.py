@@ -11,7 +11,7 @@ Source: DESIGN 4; SEMANTICS 3.3.
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from cartesius.data.events import EARLIEST
 from cartesius.direct.direct_places import DirectPlaces
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
     from cartesius.data.events import Event
-    from cartesius.direct.direct_texts import Make
+    from cartesius.direct.direct_texts import Link, Make
     from cartesius.direct.leaving import Found
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
@@ -61,8 +61,12 @@ def absence_of(program: Program, join: Join, index: int) -> Make | str:
 class DirectAbsenceCode(DirectText):
     """The function of one slot, and its text."""
 
-    def __init__(self, join: Join, slot: Slot, never: Installed, steps: Steps, lateness: int | None) -> None:
-        super().__init__(join, slot, steps, lateness)
+    def __init__(
+        self, join: Join, slot: Slot, never: Installed, steps: Steps, lateness: int | None, **link: Unpack[Link]
+    ) -> None:
+        super().__init__(join, slot, steps, lateness, **link)
+        if self._follows:
+            self.identity = "identity"
         node: Any = never.node
         absent, due = node.slot, never.dues[node.slot]
         self._never = never
@@ -95,6 +99,10 @@ class DirectAbsenceCode(DirectText):
                     raise LeftToClauses("what may decide about it is forgotten")
             """)
 
+    def _found_out(self) -> list[str]:
+        names = [self._part, "due", *self._known_keys, *self._places.names(is_put=not self._is_anchor)]
+        return [*names, "row", "count"] if self._is_anchor else names
+
     def _find_out(self) -> None:
         self._keys()
         self._filter(filters_of(self._join, self._slot))
@@ -106,6 +114,7 @@ class DirectAbsenceCode(DirectText):
             self._lines.add(f"row = [{row}]")
             with self._lines.under("" if self._join.batch.body.where is None else "if where(row):"):
                 self._lines.add("count = len(yields(row))")
+        self._lines.add("number += 1" if self._follows else "")
 
     def _change(self) -> None:
         self._lines.add(self._count(Fate.DELIVERED))

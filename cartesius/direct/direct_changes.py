@@ -77,7 +77,7 @@ class DirectChange(DirectText):
 
     def _take_in(self) -> None:
         """Write what brings the change into form."""
-        if not self._follows:
+        if not self._of_results:
             self._lines.add("""
                 if type(value) is not Update or (type(value.key) is not int and type(value.key) is not str):
                     value = checked(value)
@@ -144,7 +144,7 @@ class MappingChange(DirectChange):
     def _find_out(self) -> None:
         lines = self._lines
         self._take_in()
-        lines.add("" if self._follows else "before = kept.row(key)")  # a change says itself what was there
+        lines.add("" if self._of_results else "before = kept.row(key)")  # a change says itself what was there
         with lines.under("if type(value) is Update:"):
             lines.add("value = row = value.value")
             lines.add("if type(row) not in plain:\n    value = row = wrap(row)")
@@ -176,7 +176,7 @@ class MappingChange(DirectChange):
         self._lines.add(f"""
             world.number = number
             world.candidates += tuples
-            {"" if self._follows else "kept.keep(key, row)"}
+            {"" if self._of_results else "kept.keep(key, row)"}
             {self._count(Fate.DELIVERED)}
             if is_change:
                 {self._count(Fate.EXPIRED)}

@@ -93,15 +93,18 @@ class DirectCode(DirectText):
             self._lines.add(f"every.append((window, {known}))")
 
     def _found_out(self) -> list[str]:
-        shape, own, spaces = self._shape, self._own, self._join.bindings.spaces
+        shape, own = self._shape, self._own
         is_put = shape.stores and not shape.is_simply_indexed
-        names = [self._part, "tuples", *self._places.names(is_put=is_put)]
-        names += [f"key{space}" for space, by in enumerate(spaces) if own in by]
+        names = [self._part, "tuples", *self._known_keys, *self._places.names(is_put=is_put)]
         names += [f"visited{other}" for other in self._others]
         names += [f"left{index}" for index in shape.uses] + [f"spent{index}" for index in {*shape.uses} - {own}]
         names += [f"due{probe}" for probe in dues_of(shape, shape.slot)]
-        names += ["old"] if self._replaces else []
+        names += ["old"] if self._replaces and (not shape.is_simply_indexed or (shape.rule and shape.rule[2])) else []
         names += ["going"] if self._replaces and not shape.is_simply_indexed else []
+        if shape.gate is not None:
+            names += ["copy", "held", "is_held", *(f"part{other}" for other in self._others)]
+        if shape.windows is not None and self._follows:
+            names += ["windows", "every"]
         return names
 
     def _before_all(self) -> None:
@@ -116,12 +119,14 @@ class DirectCode(DirectText):
         shape, own = self._shape, self._own
         self._entry(f"{{'uses': {shape.uses[own]}}}" if own in shape.uses else "None")
         self._lines.add("tuples = 0")
-        if self._follower is not None or self._join.batch.tells_steps:
-            count = 1 if shape.gate is None else len(self._join.slots)
-            self._lines.add(f"number = {'number' if self._follows else 'world.number'} + {count}")
+        numbered = "number" if self._follows else "world.number"
+        is_numbered = self._follows or self._after or self._tells_steps
         if shape.gate is not None:
             self._align()
+            if is_numbered:
+                self._lines.add(f"number = {numbered} + (0 if is_held else {len(self._join.slots)})")
             return
+        self._lines.add(f"number = {numbered} + 1" if is_numbered else "")
         self._places.link(self._lines, shape.probed, self._constants)
         self._dues = self._loops.due()
         self._find_predecessor()

@@ -12,7 +12,7 @@ Source: DESIGN 4; SEMANTICS 3.2.
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from cartesius.data.events import Window
 from cartesius.direct.closing import Closing, closes
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.generated import Lines
-    from cartesius.direct.direct_texts import Make
+    from cartesius.direct.direct_texts import Link, Make
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
@@ -89,10 +89,9 @@ def held_of(program: Program, join: Join, index: int) -> Make | str:
     return partial(DirectHeldCode, join, slot, opener, closes=not closes(program, join, opener))
 
 
-def hold(lines: Lines, part: str, *, meets: bool = False) -> None:
+def hold(lines: Lines, part: str) -> None:
     """Write that an event is held, and note its step, which comes after those of what is due before."""
-    lines.add(f"{part}.number = -1")
-    lines.add(f'{part}.more = {{"step": world.steps{" + (0 if met is None else met.steps)" if meets else ""}}}')
+    lines.add(f'{part}.number = -1\n{part}.more = {{"step": step}}')
 
 
 class DirectHeldCode(DirectWindowed):
@@ -105,18 +104,31 @@ class DirectHeldCode(DirectWindowed):
         closes: Whether deadlines give their totals as they are freed.
         steps: What runs the steps as written.
         lateness: That of the engine.
+        **link: How it is linked with others.
     """
 
     def __init__(
-        self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None, *, closes: bool = False
+        self,
+        join: Join,
+        slot: Slot,
+        opener: Installed,
+        steps: Steps,
+        lateness: int | None,
+        *,
+        closes: bool = False,
+        **link: Unpack[Link],
     ) -> None:
-        super().__init__(join, slot, opener, steps, lateness)
+        super().__init__(join, slot, opener, steps, lateness, **link)
         self._closes = closes
+        self._tells_steps = True
 
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:
         """What the deadlines of windows do, which give totals."""
         return {self._opener: Due((), Closing(self._join, self._opener))} if self._closes else {}
+
+    def _found_out(self) -> list[str]:
+        return ["windows", self._part, *self._known_keys]
 
     def _find_out(self) -> None:
         self._keys(but=self._join.bindings.window_space)
@@ -128,7 +140,7 @@ class DirectHeldCode(DirectWindowed):
     def _change(self) -> None:
         node = self._opener.node
         assert isinstance(node, Regular)  # Invariant: `held_of` has seen that
-        hold(self._lines, self._part, meets=self._meets)
+        hold(self._lines, self._part)
         with self._lines.under("for window in windows:"):
             if node.lateness and "final" not in node.reports:
                 self._lines.add("due = window.end - 1")
@@ -144,8 +156,13 @@ class DirectHeldCode(DirectWindowed):
 class DirectSessionCode(DirectText):
     """The function of one slot whose events come into sessions, which give their totals once they are over."""
 
-    def __init__(self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None) -> None:
-        super().__init__(join, slot, steps, lateness)
+    def __init__(
+        self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None, **link: Unpack[Link]
+    ) -> None:
+        super().__init__(join, slot, steps, lateness, **link)
+        if self._follows:
+            self.identity = "identity"
+        self._tells_steps = True
         node: Any = opener.node
         self._opener = opener
         self._scope |= {"opener": opener, "gap": node.gap, "Window": Window}
@@ -155,15 +172,20 @@ class DirectSessionCode(DirectText):
         """What the deadlines of sessions do, which give totals."""
         return {self._opener: Due((), Closing(self._join, self._opener))}
 
+    def _found_out(self) -> list[str]:
+        return ["first", "last", "touched", self._part, *self._known_keys]
+
     def _find_out(self) -> None:
         self._keys(but=self._join.bindings.window_space)
         self._leave_without_keys("a key is null")
         under = "".join(f"key{space}, " for space in self._opener.prefix)
         self._lines.add(f"under = ({under})")
-        self._lines.add(_TOUCHED.replace("CLOCK", "clock" if self._lateness is None else "passed"))
+        self._lines.add(
+            _TOUCHED.replace("CLOCK", "clock" if self._lateness is None and not self._follows else "passed")
+        )
         self._entry()
 
     def _change(self) -> None:
-        hold(self._lines, self._part, meets=self._meets)
+        hold(self._lines, self._part)
         self._ask(self._opener, "last")
         self._lines.add(_GROW.replace("PART", self._part))

@@ -163,11 +163,10 @@ def standing(program: Program, join: Join, *, is_followed: bool = False, has_abs
         return "slots share a memory"
     if pattern.alternative is not None or (pattern.absent.names and not has_absent):
         return "its events concern other correlations, or none"
-    if is_followed:
-        return ""
-    if any(other in program.bound for other in join.reactives):
+    if not is_followed and any(other in program.bound for other in join.reactives):
         return "other correlations are made from it"
-    if [program.names[output] for output in program.outputs if output in join.reactives] != [join.name]:
+    names = [program.names[output] for output in program.outputs if output in join.reactives]
+    if names not in ([join.name], [] if is_followed else [join.name]):
         return "it is not one output"
     return ""
 

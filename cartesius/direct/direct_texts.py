@@ -18,7 +18,7 @@ import heapq
 from abc import ABC, abstractmethod
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypedDict, Unpack
 
 from cartesius.correlations.placements import gates_of
 from cartesius.data.calendars import is_dated
@@ -101,30 +101,41 @@ WRAP: Final = """
 FAILING: Final = "return steps.given_up.failed(error)  # as written it fails again, and says where"
 
 
+class After(NamedTuple):
+    """A slot that comes after others in a push."""
+
+    source: int
+    """Whose results come to it: the number of what comes before, in order; 0 is the first."""
+    make: Make
+
+
 class Link(TypedDict, total=False):
-    """How a function is linked with others: one result of a correlation comes to the slot of another."""
+    """How a function is linked with others, which are of other correlations and run in the same push."""
 
     follows: bool
-    """Whether what comes are results."""
-    then: Make | None
-    """What makes the function of the slot that its own results come to."""
+    """Whether it is a generator that follows the first."""
+    of_results: bool
+    """Whether what comes to it are results of another correlation, not what is pushed."""
+    after: Sequence[After]
+    """What follows, of the first one: each after all that comes to it."""
+    told: Sequence[int]
+    """Whose results are told, of the first one: their numbers, in order."""
 
 
 class DirectText(ABC):
     """The function of one slot, and its text.
 
-    One that follows another is a generator: it gives what comes out of it, and changes the state when it is asked to go
-    on. So each finds out what follows from the results that are one batch for it, and the state is changed once all
-    have; where several could meet each other, the push is done as written. Entries are numbered on the way: each is
-    told the last ``number``.
+    One that follows the first is a generator: it gives what comes out of it, and changes the state when it is asked to
+    go on. So each finds out what follows from the results that are one batch for it, and the state is changed once all
+    have; where several could meet each other, the push is done as written. They run in the order of the program, and
+    entries are numbered on the way: each is told the last ``number``, and tells its own.
 
     Args:
         join: The correlation.
         slot: Where an event comes.
         steps: What runs the steps as written.
         lateness: That of the engine; None: its clock stands.
-        follows: Whether what comes is a result of another correlation, which has been through the door.
-        then: What makes the function of the slot that its results come to.
+        **link: How it is linked with others; by itself it is all that a push does.
     """
 
     identity: str = "(source, ordinal)"
@@ -136,16 +147,15 @@ class DirectText(ABC):
         slot: Slot,
         steps: Steps,
         lateness: int | None,
-        *,
-        follows: bool = False,
-        then: Make | None = None,
+        **link: Unpack[Link],
     ) -> None:
         self.join = self._join = join
         self._slot = slot
         self._own = slot.index
         self._others = [one.index for one in join.slots if one is not slot]
         self._part = f"part{slot.index}"
-        self._follows = follows
+        self._follows = link.get("follows", False)
+        self._of_results = link.get("of_results", False)
         self._lateness = lateness
         self._meets = lateness is not None  # what is due before the event
         self._tells_steps = join.batch.tells_steps  # whether results have the number of their step
@@ -162,9 +172,9 @@ class DirectText(ABC):
         self._scope |= {"steps": steps, "lateness": lateness, "output": join.name, "source": slot.source}
         self._scope |= {"deadlines": world.deadlines, "correlation": join.number}
         self._scope |= {"where": body.where, "yields": body.yields}
-        self._follower = None if then is None else then(steps, None, follows=True)
-        if self._follower is not None:
-            self._scope |= {"go_on": self._follower.function}
+        self._after = [(one, one.make(steps, None, follows=True)) for one in link.get("after", ())]
+        self._told = [_results(number) for number in link.get("told", (0,))]
+        self._scope |= {f"follow{place}": code.function for place, (_, code) in enumerate(self._after, 1)}
 
     def meet_by(self, leaving: Leaving) -> Self:
         """Say what meets the deadlines; return the code."""
@@ -190,7 +200,7 @@ class DirectText(ABC):
     @property
     def links(self) -> list[DirectText]:
         """This, and those that follow it, in order."""
-        return [self, *([] if self._follower is None else self._follower.links)]
+        return [self, *[code for _, code in self._after]]
 
     def shown(self) -> str:
         """Return the text, with the pattern that it came from, and what the bound names in it are."""
@@ -199,7 +209,7 @@ class DirectText(ABC):
         head = [f"{self._join.name}, when an event comes to {self._slot.name!r}", f"restricted by {restrict}"]
         head += [f"{name} = {value!r}" for name, value in self._constants.bound.items()]
         text = "".join(f"# {commented(line)}\n" for line in head) + self._lines.text
-        return text if self._follower is None else f"{text}\n{self._follower.shown()}"
+        return "\n".join([text, *[code.shown() for _, code in self._after]])
 
     def _write(self) -> None:
         """Write the function."""
@@ -210,13 +220,13 @@ class DirectText(ABC):
         with self._lines.under("def push(value, at):"):
             self._door()
             add("ordinal = world.events + 1")
-            add("out = early = []" if self._follower is None else "out, early = [], []")  # what deadlines give
+            add("out, early = [], []" if self._after else "out = early = []")  # what deadlines give
             add("met = None" if self._meets else "")
             add("steps.is_running = True")
             with self._lines.under("try:"):
                 add(_MEET if self._meets else "")
                 self._prepare()
-                if self._follower is not None or self._tells_steps:
+                if self._after or self._tells_steps:
                     add(f"step = world.steps + {'1 + (0 if met is None else met.steps)' if self._meets else '1'}")
                 self._find_out()
                 self._pass_on()
@@ -233,12 +243,17 @@ class DirectText(ABC):
 
     @property
     def _return(self) -> str:
-        return "return out" if self._follower is None else "return early + out if early else out"
+        if not self._after:
+            return "return out"
+        if len(self._told) > 1:
+            return f"return [*early, {', '.join(f'*{name}' for name in self._told)}]"
+        (name,) = self._told
+        return f"return [*early, *{name}] if early else {name}"
 
     def _write_following(self) -> None:
         """Write the generator of one that follows another."""
         known = f"({', '.join(self._found_out())},)"
-        with self._lines.under("def follow(results, number, step):"):
+        with self._lines.under("def follow(results, number, step, passed):"):
             self._lines.add("out, every, dropped = [], [], []")
             self._before_all()
             with self._lines.under("for result in results:"):
@@ -250,15 +265,13 @@ class DirectText(ABC):
                 self._find_out()
                 self._lines.add(f"every.append({known})")
             self._after_all()
-            self._pass_on()
-            self._lines.add("yield out")
+            self._lines.add("yield out, number")
             for place, texts in enumerate(self._leaving):
                 with self._lines.under(f"for _ in range(dropped.count({place})):"):
                     for text in texts:
                         self._lines.add(text)
             with self._lines.under(f"for {known} in every:"):
                 self._change()
-            self._let_follow()
 
     def _before_all(self) -> None:
         """Write what comes before the results of one batch are looked at, of one that follows."""
@@ -276,21 +289,20 @@ class DirectText(ABC):
         raise NotImplementedError  # who may follow says
 
     def _pass_on(self) -> None:
-        """Write what lets the results go on to the slot that is bound to them."""
-        if self._follower is not None:
-            self._lines.add("""
-                follower = None
-                if out:
-                    follower = go_on(out, number, step)
-                    out = next(follower)
+        """Write what lets results go on to the slots that are bound to them."""
+        passed = "clock" if self._lateness is None else "passed"
+        for place, (one, _) in enumerate(self._after, 1):
+            given = _results(one.source)
+            self._lines.add(f"""
+                link{place}, {_results(place)} = None, []
+                if {given}:
+                    link{place} = follow{place}({given}, number, step, {passed})
+                    {_results(place)}, number = next(link{place})
             """)
 
     def _let_follow(self) -> None:
-        if self._follower is not None:
-            self._lines.add("""
-                if follower is not None:
-                    next(follower, None)
-            """)
+        for place in range(1, len(self._after) + 1):
+            self._lines.add(f"if link{place} is not None:\n    next(link{place}, None)")
 
     def _door(self) -> None:
         """Write what reads the times, refuses what comes in the middle of another push, and leaves what is late."""
@@ -336,7 +348,7 @@ class DirectText(ABC):
                 self._lines.add(text)
             self._touch_windows()
             self._lines.add(FINISH if self._meets else "")
-            self._lines.add(self._return)
+            self._lines.add("return early")
 
     def _touch_windows(self) -> None:
         """Write what asks for the times of the windows that the event comes into, and opens them."""
@@ -371,6 +383,11 @@ class DirectText(ABC):
                 if type(key{space}) is not int and type(key{space}) is not str:
                     key{space} = there(key{space})
             """)
+
+    @property
+    def _known_keys(self) -> list[str]:
+        """The names of the keys of the event."""
+        return [f"key{space}" for space, by in enumerate(self._join.bindings.spaces) if self._own in by]
 
     def _leave_without_keys(self, reason: str, known: Callable[[Any], str | None] = lambda _: None) -> None:
         """Write that an event is set aside by the clauses if it has not all keys; some texts of them are ``known``."""
@@ -423,6 +440,31 @@ class DirectText(ABC):
                 deadlines.number = times[{due}] = asked = deadlines.number + 1
                 heappush(deadlines.heap, ({due}, place{number}, asked, copies{number}, under))
         """)
+
+
+class DirectFork(DirectText):
+    """The function of an input that comes to slots of several correlations, all of which follow."""
+
+    @property
+    def links(self) -> list[DirectText]:
+        """Those that follow it, in order."""
+        return [code for _, code in self._after]
+
+    def _prepare(self) -> None:
+        if not self._slot.reactive.table:
+            super()._prepare()
+
+    def _find_out(self) -> None:
+        self._lines.add("number = world.number")
+        self._lines.add(event_text("value", ("start", "end"), self.identity))
+
+    def _change(self) -> None:
+        self._lines.add("")  # of its own it has nothing
+
+
+def _results(place: int) -> str:
+    """The name of the results of what follows at a place in order, 0 of the first."""
+    return f"given{place}" if place else "out"
 
 
 def filters_of(join: Join, slot: Slot) -> Filters:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from cartesius.analysis.windowed_rows import totalled_by
 from cartesius.data.events import Window
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
-    from cartesius.direct.direct_texts import Make
+    from cartesius.direct.direct_texts import Link, Make
     from cartesius.direct.leaving import Found
     from cartesius.expressions.expressions import Expression
     from cartesius.language.families import Slot
@@ -116,8 +116,12 @@ def freeing(join: Join, opener: Installed, takes: Mapping[int, Callable[[Entry],
 class DirectWindowed(DirectText):
     """The function of one slot whose events come into windows of one size."""
 
-    def __init__(self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None) -> None:
-        super().__init__(join, slot, steps, lateness)
+    def __init__(
+        self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None, **link: Unpack[Link]
+    ) -> None:
+        super().__init__(join, slot, steps, lateness, **link)
+        if self._follows:
+            self.identity = "identity"
         self._opener = opener
         self._scope |= in_windows(opener)
 
@@ -157,8 +161,10 @@ class DirectTotalsCode(DirectWindowed):
     They are by a ``key`` beside the window, or by the window itself.
     """
 
-    def __init__(self, join: Join, opener: Installed, key: Expression, steps: Steps, lateness: int | None) -> None:
-        super().__init__(join, join.slots[0], opener, steps, lateness)
+    def __init__(
+        self, join: Join, opener: Installed, key: Expression, steps: Steps, lateness: int | None, **link: Unpack[Link]
+    ) -> None:
+        super().__init__(join, join.slots[0], opener, steps, lateness, **link)
         batch, output = join.batch, join.batch.output
         assert isinstance(output, Totals)  # Invariant: `totals_of` has seen that
         assert batch.windows is not None  # Invariant: likewise
@@ -176,6 +182,9 @@ class DirectTotalsCode(DirectWindowed):
             keys = []
         """)
 
+    def _found_out(self) -> list[str]:
+        return ["windows", "totals", "new_totals", "keys"]
+
     def _find_out(self) -> None:
         self._lines.add(IN_WINDOWS)
         self._lines.add(_OPEN.replace("COPY", self._copy))
@@ -185,7 +194,7 @@ class DirectTotalsCode(DirectWindowed):
         if name:
             lines.add(f"by = {self._texts.field('value', name)}")
         elif not of_window:
-            lines.add("part0 = Entry(value, start, end, (source, ordinal))")
+            lines.add(f"part0 = Entry(value, start, end, {self.identity})")
             lines.add(f"by = {self._texts.of(key)}")
         self._leave_without_keys("a key is null", lambda one: "by" if _reads(one, name) else None)
         self._filter(filters_of(self._join, self._slot), "len(windows)")
@@ -202,6 +211,7 @@ class DirectTotalsCode(DirectWindowed):
             """)
             with lines.under("if before is None or not is_unchanged(old[0], now):"):
                 lines.add(event_text("Update(key, now)", ("start", "end"), "(output, key)", "old"))
+        lines.add("number += len(windows)" if self._follows else "")
 
     def _change(self) -> None:
         for fate in (Fate.DELIVERED, Fate.EXPIRED):
