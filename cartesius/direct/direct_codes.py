@@ -85,15 +85,21 @@ class DirectCode(DirectText):
             return
         self._lines.add(IN_WINDOWS)
         self._filter(shape.filters, "len(windows)")
-        known = ", ".join(self._found_out())
-        self._lines.add("every = []")
+        known = ", ".join(self._known())
+        self._lines.add("in_windows = []")
         with self._lines.under("for window in windows:"):
             self._lines.add(f"key{self._join.bindings.window_space} = window")
             self._meet()
-            self._lines.add(f"every.append((window, {known}))")
+            self._lines.add(f"in_windows.append((window, {known}))")
 
     def _found_out(self) -> list[str]:
+        return self._known() if self._shape.windows is None else ["windows", "in_windows"]
+
+    def _known(self) -> list[str]:
+        """Return the names of what is found out of an event, or of one in one window."""
         shape, own = self._shape, self._own
+        if shape.gate is not None:
+            return [self._part, "tuples", "copy", "held", "is_held", *(f"part{other}" for other in self._others)]
         is_put = shape.stores and not shape.is_simply_indexed
         names = [self._part, "tuples", *self._known_keys, *self._places.names(is_put=is_put)]
         names += [f"visited{other}" for other in self._others]
@@ -101,10 +107,6 @@ class DirectCode(DirectText):
         names += [f"due{probe}" for probe in dues_of(shape, shape.slot)]
         names += ["old"] if self._replaces and (not shape.is_simply_indexed or (shape.rule and shape.rule[2])) else []
         names += ["going"] if self._replaces and not shape.is_simply_indexed else []
-        if shape.gate is not None:
-            names += ["copy", "held", "is_held", *(f"part{other}" for other in self._others)]
-        if shape.windows is not None and self._follows:
-            names += ["windows", "every"]
         return names
 
     def _before_all(self) -> None:
@@ -167,8 +169,8 @@ class DirectCode(DirectText):
         if self._shape.gate is not None:
             self._keep_aligned(self._shape.gate)
         else:
-            known = ", ".join(["window", *self._found_out()])
-            with self._lines.under("" if self._shape.windows is None else f"for {known} in every:"):
+            known = ", ".join(["window", *self._known()])
+            with self._lines.under("" if self._shape.windows is None else f"for {known} in in_windows:"):
                 self._keep()
             self._touch_windows()
 
@@ -237,6 +239,8 @@ class DirectCode(DirectText):
     def _align(self) -> None:
         """Write what holds the event, or releases a row."""
         own = self._own
+        for other in self._others:
+            self._lines.add(f"part{other} = None")
         self._lines.add(f"""
             copy = gate.copies.get(())
             held = {{}} if copy is None else copy.held

@@ -270,6 +270,7 @@ class DirectText(ABC):
                 with self._lines.under(f"for _ in range(dropped.count({place})):"):
                     for text in texts:
                         self._lines.add(text)
+                    self._touch_windows()  # those of the one event there is
             with self._lines.under(f"for {known} in every:"):
                 self._change()
 
@@ -291,13 +292,14 @@ class DirectText(ABC):
     def _pass_on(self) -> None:
         """Write what lets results go on to the slots that are bound to them."""
         passed = "clock" if self._lateness is None else "passed"
+        self._lines.add("last = number" if self._after else "")
         for place, (one, _) in enumerate(self._after, 1):
             given = _results(one.source)
             self._lines.add(f"""
                 link{place}, {_results(place)} = None, []
                 if {given}:
-                    link{place} = follow{place}({given}, number, step, {passed})
-                    {_results(place)}, number = next(link{place})
+                    link{place} = follow{place}({given}, last, step, {passed})
+                    {_results(place)}, last = next(link{place})
             """)
 
     def _let_follow(self) -> None:

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
-from restrictions import combine_latest, key_by, most_recently, zip_
+from restrictions import combine_latest, key_by, most_recently
+from restrictions.streams import map_
 from tests.oracle.test_in_place import KEYS, Both, a_value
 from tests.oracle.test_in_place_bands import BANDS, OTHERS, PAIR, a_restriction
 
@@ -93,13 +94,15 @@ def test_a_chain_is_one_function_where_one_result_comes_at_a_time() -> None:
     engine._journal.is_open = False  # as Engine.push does
     assert [event.value for event in emitted or []] == [(7, 2, 2), (7, 2, 1), (7, 2, 0)]
     shown = engine.source()
-    assert shown.count("def follow(results, number, step):") == 2  # of a and of b
+    assert shown.count("def follow(results, number, step, passed):") == 2  # of a and of b
     assert shown.count("def push(value, at):") == 3
 
 
-def test_what_several_are_made_from_is_not_followed() -> None:
+def test_what_several_correlations_are_made_from_is_followed_unless_it_comes_to_two_slots_of_one() -> None:
     a, b, c = (Reactive(name) for name in "abc")
     one = combine_latest(a, b)
-    latest, pairs = combine_latest(one, c), zip_(one, c)
-    assert "several correlations are made from it" in Engine(latest, pairs).source()
-    assert "it is an output itself" in Engine(one, latest).source()
+    shown = Engine(one, combine_latest(one, c), map_(one, str)).source()
+    assert shown.count("def follow(results, number, step, passed):") == 4  # two of a, and two of b
+    assert "return [*early, *out, *given1, *given2]" in shown
+    both = combine_latest(map_(a, str), map_(a, repr))
+    assert "a comes to several slots of combine_latest(map_(a), map_(a)" in Engine(both).source()

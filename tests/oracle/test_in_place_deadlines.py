@@ -16,15 +16,31 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from restrictions import key_by, most_recently, session, sliding, tumbling, within, without
-from restrictions.streams import filter_, interval_join, map_, with_latest_from
-from restrictions.tables import aggregate, count, inner_join, map_table, sum_, to_table
+from restrictions.streams import filter_, interval_join, map_, merge, with_latest_from, zip_
+from restrictions.tables import aggregate, changelog, count, filter_table, inner_join, map_table, sum_, to_table
 from restrictions.windows import on_close
 from tests.oracle.test_in_place import Both
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Part = tuple[Reactive, list[Reactive]]
+
+class Sources:
+    """Inputs to draw from: each anew, or sometimes one that is there, which comes to several correlations then."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self._draw = draw
+        self._made: dict[bool, list[Reactive]] = {False: [], True: []}
+        self._again = draw.choice([0, 0, 0.4])
+
+    def one(self, *besides: Reactive, table: bool = False) -> Reactive:
+        """An input that is none of some."""
+        made = [one for one in self._made[table] if one not in besides]
+        if made and self._draw.random() < self._again:
+            return self._draw.choice(made)
+        new = Reactive(f"{'t' if table else 's'}{len(self._made[table])}", table=table)
+        self._made[table].append(new)
+        return new
 
 
 def of_pair(x: Any, y: Any) -> dict[str, Any]:
@@ -33,83 +49,78 @@ def of_pair(x: Any, y: Any) -> dict[str, Any]:
     return {"n": one.n, "k": one.k, "j": 6 // (other.n + other.j + 1 if other.n < 4 else other.j)}
 
 
-def a_part(draw: random.Random, names: list[str]) -> Part:
-    """One correlation, or two of which one is made from the other, and its inputs."""
-    a, b = Reactive(names.pop()), Reactive(names.pop())
+def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
+    """One correlation, or some of which one is made from the other."""
+    a = sources.one()
+    b = sources.one(a)
     key = draw.choice([None, "k"])
     same: Any = key_by(x="k", y="k")
-    how = draw.choice(["inner", "inner", "left", "full"])
 
-    def near(one: Reactive) -> Reactive:
-        return interval_join(one, b, -draw.randrange(4), draw.randrange(4), key=key)
+    def near(one: Reactive, how: str = "inner") -> Reactive:
+        return interval_join(one, b, -draw.randrange(4), draw.randrange(4), key=key, how=how)
 
-    def absent() -> Part:
+    def absent() -> list[Reactive]:
         window: Any = without(b, after="x", within=draw.randrange(1, 5))
-        return correlate(x=a, yields=lambda x: of_pair(x, x), restrict=window if key is None else same_of(window)), [
-            a,
-            b,
-        ]
+        window = window if key is None else key_by(x="k", **{b.name: "k"}) | window
+        return [correlate(x=a, yields=lambda x: of_pair(x, x), restrict=window)]
 
-    def same_of(window: Any) -> Any:
-        return key_by(x="k", **{b.name: "k"}) | window
-
-    def chain() -> Part:
-        c = Reactive(names.pop())
-        first = map_(near(a), lambda both: of_pair(*both))
+    def chain() -> list[Reactive]:
+        c = sources.one(a, b)
+        first = map_(draw.choice([near(a), merge(a, b)]), of_both)
         rest: list[Callable[[], Reactive]] = [
             lambda: interval_join(first, c, -2, 2, key=key),
             lambda: with_latest_from(first, c),
             lambda: filter_(first, lambda row: row["j"] > 1),
             lambda: to_table(first, key="k"),
+            lambda: aggregate(first, count, by="k", restrict=draw.choice(totals)),
+            lambda: correlate(x=first, yields=lambda x: x.n, restrict=without(c, after="x", within=2)),
         ]
-        made = draw.choice(rest)()
-        return made, [a, b, c] if made.name.startswith(("interval", "with")) else [a, b]
+        made = [one() for one in draw.sample(rest, draw.choice([1, 1, 2, 3]))]
+        return [*made, *draw.choice([[], [], [first]])]
 
-    def of_tables() -> Part:
-        t, u = Reactive(names.pop(), table=True), Reactive(names.pop(), table=True)
-        return map_table(inner_join(t, u), lambda both: of_pair(*both)), [t, u]
+    def of_tables() -> list[Reactive]:
+        t = sources.one(table=True)
+        u = sources.one(t, table=True)
+        made = draw.choice([inner_join(t, u), inner_join(t, u), t])
+        more = [map_table(made, of_both), changelog(made), filter_table(made, bool)]
+        return draw.sample(more, draw.choice([1, 1, 2]))
 
-    session_or_window: list[Any] = [
+    totals: list[Any] = [
         session(3), tumbling(4), tumbling(4, report=on_close), sliding(4, 2, report=on_close), tumbling(4, lateness=2),
     ]  # fmt: skip
     windows: list[Any] = [tumbling(5), sliding(5, 2), tumbling(5, report=on_close), session(2)]
-    parts: list[Callable[[], Part]] = [
-        lambda: (map_(near(a), lambda both: of_pair(*both)), [a, b]),
-        lambda: (
-            correlate(x=a, y=b, yields=of_pair, restrict=within(draw.randrange(1, 5), "x", "y")),
-            [a, b],
-        ),
-        lambda: (interval_join(a, b, -2, 1, key=key, how=how), [a, b]),
+    parts: list[Callable[[], list[Reactive]]] = [
+        lambda: [map_(near(a), of_both)],
+        lambda: [correlate(x=a, y=b, yields=of_pair, restrict=within(draw.randrange(1, 5), "x", "y"))],
+        lambda: [near(a, draw.choice(["inner", "left", "full"]))],
         absent,
         absent,
         chain,
         chain,
         of_tables,
-        lambda: (
-            aggregate(a, draw.choice([count, sum_.of("n")]), by="k", restrict=draw.choice(session_or_window)),
-            [a],
-        ),
-        lambda: (
-            correlate(
-                x=a,
-                y=b,
-                yields=of_pair,
-                restrict=same | draw.choice(windows) | most_recently("x", "y"),
-            ),
-            [a, b],
-        ),
-        lambda: (correlate(x=a, y=b, yields=lambda x, y: x.n, restrict=same | most_recently("x", "y")), [a, b]),
+        of_tables,
+        lambda: [aggregate(a, draw.choice([count, sum_.of("n")]), by="k", restrict=draw.choice(totals))],
+        lambda: [correlate(x=a, y=b, yields=of_pair, restrict=same | draw.choice(windows) | most_recently("x", "y"))],
+        lambda: [correlate(x=a, y=b, yields=lambda x, y: x.n, restrict=same | most_recently("x", "y"))],
+        lambda: [zip_(a, b)],
+        lambda: [draw.choice([map_(a, lambda x: 6 // (x.n + 1)), filter_(a, lambda x: x.n > 1)])],
     ]
     return draw.choice(parts)()
 
 
+def of_both(value: Any) -> Any:
+    """A row of what has come, be it one or two."""
+    return of_pair(*value) if isinstance(value, tuple) else of_pair(value, value)
+
+
 def run(draw: random.Random) -> bool:
-    """Run one program in both tiers; return whether no deadline was left to the clauses."""
-    names = list("abcdefghijklmnopqrstuvw")
-    parts = [a_part(draw, names) for _ in range(draw.choice([2, 2, 3]))]
-    draw.shuffle(parts)
-    both = Both(*[output for output, _ in parts], lateness=draw.choice([0, 0, 0, 2, None]))
-    inputs = [one for _, some in parts for one in some]
+    """Run one program in both tiers; return whether most pushes have been done by functions."""
+    sources = Sources(draw)
+    parts = [a_part(draw, sources) for _ in range(draw.choice([1, 2, 2, 3]))]
+    outputs = list(dict.fromkeys([output for some in parts for output in some]))
+    draw.shuffle(outputs)
+    both = Both(*outputs, lateness=draw.choice([0, 0, 0, 2, None]))
+    inputs = list(both.engines[0].inputs.values())
     now, is_tidy = 0, draw.random() < 0.5
     for place in range(30):
         now += draw.randrange(3)
@@ -129,8 +140,7 @@ def run(draw: random.Random) -> bool:
             both.swap()
     both.call("close")
     both.check()
-    given_up = both.engines[1].stats.given_up
-    return both.options["lateness"] == 0 and given_up.get("something is due before", 0) == 0
+    return sum(both.engines[1].stats.given_up.values()) < 15
 
 
 @given(st.integers(0, 2**32))
@@ -138,7 +148,7 @@ def test_several_correlations_agree_whatever_comes(seed: int) -> None:
     run(random.Random(seed))
 
 
-def test_many_programs_drawn_leave_no_deadline_to_the_clauses() -> None:
+def test_many_programs_drawn_are_done_by_functions() -> None:
     assert sum(run(random.Random(f"{seed}")) for seed in range(40)) > 12
 
 

@@ -90,7 +90,7 @@ AS_WRITTEN: dict[str, tuple[Reactive, str]] = {
     ),
     "not taken back": (x_by_y(lambda x, y: x, as_table("x")), "not the rows of a join of tables"),
     "latest": (inner_join(T, U, restrict=most_recently("left")), "runs as written"),
-    "with itself": (inner_join(T, T), "bound to 2 slots"),
+    "with itself": (inner_join(T, T), "comes to several slots of"),
     "one table, that keeps its rows": (
         correlate(x=T, yields=lambda x: x.j, restrict=retracting() | as_table("x")),
         "not the rows of one table",
