@@ -108,6 +108,8 @@ class DirectAbsenceCode(DirectText):
         self._filter(filters_of(self._join, self._slot))
         self._entry()
         self._places.link(self._lines, (), self._constants)
+        if not self._is_anchor:
+            self._places.find(self._lines)
         self._lines.add(f"due = end + {self._due}")
         if self._is_anchor:
             row = ", ".join(self._part if slot is self._slot else "None" for slot in self._join.slots)

@@ -74,6 +74,7 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
             lambda: to_table(first, key="k"),
             lambda: aggregate(first, count, by="k", restrict=draw.choice(totals)),
             lambda: correlate(x=first, yields=lambda x: x.n, restrict=without(c, after="x", within=2)),
+            lambda: correlate(x=c, yields=lambda x: x.n, restrict=without(first, after="x", within=3)),
         ]
         made = [one() for one in draw.sample(rest, draw.choice([1, 1, 2, 3]))]
         return [*made, *draw.choice([[], [], [first]])]
