@@ -24,6 +24,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import evaluator, show, slots_of
 from cartesius.expressions.nulls import all_hold
 from cartesius.language.families import alone, first_is_oldest, optional, relation, row_key, totals
+from cartesius.language.patterns import may_come_again
 from cartesius.plan import facts
 from cartesius.plan.nodes import Now
 from cartesius.results.outputs import Events, Rows
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from cartesius.language.families import Slot
     from cartesius.language.matches import Match
     from cartesius.language.patterns import Pattern
-    from cartesius.language.reactives import Reactive
     from cartesius.rows.partial_rows import MaximalRows
 
 
@@ -88,8 +88,8 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     batch.row_key = bindings.row_keys(key)
     _choose_relations(batch, chosen.relation, installed)
     batch.is_pure = any(facts.takes_back(one) for one in installed)
-    may_come_again = any(_may_come_again(slot.reactive) for slot in bindings.slots)
-    batch.tells_steps = may_come_again and not batch.is_pure and isinstance(batch.output, Events)
+    comes_again = any(may_come_again(slot.reactive) for slot in bindings.slots)
+    batch.tells_steps = comes_again and not batch.is_pure and isinstance(batch.output, Events)
     batch.body.is_filtered = any(one.admits for one in installed)
     batch.body.is_relative = any(facts.is_relative(one) for one in installed)
     _check_recalling(bindings, installed)
@@ -174,12 +174,6 @@ def _choose_relations(batch: Batch, kind: str | None, installed: Sequence[Instal
     batch.row_key = lambda parts, value: windows.key(parts)
 
 
-def _may_come_again(reactive: Reactive) -> bool:
-    """Whether several events may have one identity: changes of a row, and results that come again once taken back."""
-    restrictions = () if reactive.pattern is None else reactive.pattern.restrictions
-    return reactive.table or any(facts.takes_back(one) for one in restrictions)
-
-
 def _totals(batch: Batch, group: Any, installed: Sequence[Installed], *, is_table: bool) -> Totals | VersionTotals:
     rest: dict[str, Any] = {"is_table": is_table, "is_durable": batch.world.durable, "step": lambda: batch.world.steps}
     versions = batch.versions
@@ -193,9 +187,7 @@ def _totals(batch: Batch, group: Any, installed: Sequence[Installed], *, is_tabl
 def _is_for_good(batch: Batch, slot: Slot, installed: Sequence[Installed]) -> bool:
     """Whether nobody takes back what has come to a slot: it is gone after its batch, and its source does not."""
     is_momentary = any(isinstance(one.node, Now) and slot in one.named for one in installed)
-    may_lose = (
-        slot.reactive.pattern is not None or slot.reactive.table or batch.bindings.pattern.alternative is not None
-    )
+    may_lose = may_come_again(slot.reactive) or batch.bindings.pattern.alternative is not None
     return is_momentary and not may_lose
 
 

@@ -334,3 +334,9 @@ def check_has_versions(restriction: Restriction, slot: str, reactive: Reactive) 
             " it knows its rows by order of arrival; restrict it by versioned, too"
         )
         raise InvalidArgument(message)
+
+
+def may_come_again(reactive: Reactive) -> bool:
+    """Whether what has come may be taken back and come again under one identity: a row of a table, or a result."""
+    restrictions = () if reactive.pattern is None else reactive.pattern.restrictions
+    return reactive.table or any(map(facts.takes_back, restrictions))

@@ -12,6 +12,7 @@ from cartesius.correlations.freed_windows import retaining
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Apply, Expression, Field, Part, Tuple, WindowOf
 from cartesius.expressions.tracing import parameters_of, trace
+from cartesius.language.patterns import may_come_again
 from cartesius.language.reactives import check_reactive
 from cartesius.language.restriction_base import Composition, parts_of
 from cartesius.plan import facts
@@ -97,7 +98,7 @@ def aggregate(
     is_in_sessions = any(isinstance(part, session) for part in parts)
     if by is not None and is_in_sessions and not any(facts.key_space(part) for part in parts):
         parts = (key_by(x=by), *parts)  # what is of another key goes on with no session of this one
-    if stream.pattern is None and all(map(_lets_expire, parts)):
+    if not may_come_again(stream) and all(map(_lets_expire, parts)):
         rest.append(momentarily("x"))  # nothing is taken back, so that the total is all that is needed
     if retention is not None:
         rest.append(retaining(retention))
