@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from cartesius.language.reactives import Reactive
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
+    from cartesius.storage.shared_memories import SharedMemory
 
 PUSHES_BEFORE: int = 100
 """After how many pushes a function is made that calls clauses: by then it has cost as much as they had to gain."""
@@ -136,11 +137,16 @@ def _of_input(program: Program, reactive: Reactive) -> Make | str:
         made: place for place, (join, _, _) in enumerate(cone, is_forked) for made in join.reactives
     }
     makes: list[After] = []
+    stored: list[SharedMemory] = []
     for join, index, source in cone:
         is_followed = any(made in program.bound for made in join.reactives)
         make = _of_slot(program, join, join.slots[index], is_followed=is_followed)
         if isinstance(make, str):
             return make
+        shared = join.slots[index].shared
+        if shared is not None:
+            make = partial(make, reads=True) if shared in stored else make
+            stored.append(shared)
         of_results = source is not reactive
         makes.append(After(places[source], partial(make, of_results=True) if of_results else make))
     told = [places[output] for output in program.outputs if output in places]

@@ -92,7 +92,9 @@ class DirectChange(DirectText):
 
     def _number(self) -> None:
         self._entry()
-        self._lines.add(f"{self._part}.number = number = number + 1")
+        self._lines.add(
+            f"{self._part}.number = number" if self._reads else f"{self._part}.number = number = number + 1"
+        )
 
     def _tell(self, key: str, others: Iterable[str] = ()) -> None:
         """Write what says that a row has changed, at the hull of its other parts and of the change."""
@@ -244,12 +246,10 @@ def why_as_written(program: Program, join: Join, slot: Slot, *, is_followed: boo
         return "its results are not the rows of a join of tables"
     if any(type(one.memory) is not RowMemory for one in join.slots):
         return "not all slots are bound to tables"
-    if slot.reactive in program.kept:
-        return "the rows of a table are kept beside its memory"
     pattern, bindings = join.pattern, join.bindings
     if pattern.is_generator or bindings.spaces or len(pattern.conditions()) != len(bindings.links):
         return "its rows are not found by equalities alone"
-    return standing(program, join, is_followed=is_followed)
+    return standing(program, join, is_followed=is_followed, may_share=True)
 
 
 class JoinChange(DirectChange):
@@ -296,9 +296,13 @@ class JoinChange(DirectChange):
 
     def _change(self) -> None:
         self._count_visits()
-        self._lines.add(f"""
+        self._lines.add("""
             world.number = number
             world.candidates += tuples
+        """)
+        if self._reads:
+            return
+        self._lines.add(f"""
             if {self._part} is not None:
                 memory{self._own}.put({self._part}, coming)
             else:

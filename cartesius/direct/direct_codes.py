@@ -100,7 +100,7 @@ class DirectCode(DirectText):
         shape, own = self._shape, self._own
         if shape.gate is not None:
             return [self._part, "tuples", "copy", "held", "is_held", *(f"part{other}" for other in self._others)]
-        is_put = shape.stores and not shape.is_simply_indexed
+        is_put = shape.stores and not self._reads and not shape.is_simply_indexed
         names = [self._part, "tuples", *self._known_keys, *self._places.names(is_put=is_put)]
         names += [f"visited{other}" for other in self._others]
         names += [f"left{index}" for index in shape.uses] + [f"spent{index}" for index in {*shape.uses} - {own}]
@@ -128,7 +128,7 @@ class DirectCode(DirectText):
             if is_numbered:
                 self._lines.add(f"number = {numbered} + (0 if is_held else {len(self._join.slots)})")
             return
-        self._lines.add(f"number = {numbered} + 1" if is_numbered else "")
+        self._lines.add(f"number = {numbered} + {int(not self._reads)}" if is_numbered else "")
         self._places.link(self._lines, shape.probed, self._constants)
         self._dues = self._loops.due()
         self._find_predecessor()
@@ -143,7 +143,7 @@ class DirectCode(DirectText):
     def _find_predecessor(self) -> None:
         """Find what the new entry displaces, or that it is dropped itself."""
         shape, own = self._shape, self._own
-        if not shape.stores:
+        if not shape.stores or self._reads:
             return
         if not shape.is_simply_indexed:
             self._places.find(self._lines)
@@ -177,10 +177,15 @@ class DirectCode(DirectText):
     @property
     def _replaces(self) -> bool:
         """Whether an event may take the place of another one."""
-        return self._shape.stores and self._shape.rule is not None and self._shape.rule[0] is Newest
+        stores = self._shape.stores and not self._reads
+        return stores and self._shape.rule is not None and self._shape.rule[0] is Newest
 
     def _keep(self) -> None:
         own, uses = self._own, self._shape.uses
+        if self._reads:
+            self._lines.add("world.candidates += tuples")
+            self._count_visits()
+            return
         self._lines.add("" if self._replaces else self._count(Fate.DELIVERED))
         self._lines.add(f"""
             world.number = {self._part}.number = stored = world.number + 1

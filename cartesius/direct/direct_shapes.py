@@ -133,7 +133,7 @@ def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
         return "its results are not single combinations of events"
     if any(slot.is_table or slot.reactive.table for slot in join.slots):
         return "not all slots are bound to streams"
-    return standing(program, join, is_followed=is_followed)
+    return standing(program, join, is_followed=is_followed, may_share=True)
 
 
 def _objection_to_missing(join: Join, partial: PartialBatch) -> str:
@@ -153,13 +153,15 @@ def run_as_written(join: Join, known: frozenset[type[Node]]) -> str:
     return next((f"{restriction!r} runs as written" for restriction in strange), "")
 
 
-def standing(program: Program, join: Join, *, is_followed: bool = False, has_absent: bool = False) -> str:
+def standing(
+    program: Program, join: Join, *, is_followed: bool = False, has_absent: bool = False, may_share: bool = False
+) -> str:
     """Say why a correlation is not all that there is to a push: "" if nothing is made from it, or shares with it.
 
     Where it ``is_followed``, one correlation may be made from it; where it ``has_absent`` slots, who asks knows them.
     """
     pattern = join.pattern
-    if any(slot.shared is not None for slot in join.slots):
+    if not may_share and any(slot.shared is not None for slot in join.slots):
         return "slots share a memory"
     if pattern.alternative is not None or (pattern.absent.names and not has_absent):
         return "its events concern other correlations, or none"
@@ -235,6 +237,8 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
         tuple(orders), sequence, missing if isinstance(missing, PartialRows) else None, windows,
         isinstance(product, Alone),
     )  # fmt: skip
+    if slot.shared is not None and (join.batch.tells_steps or (shape.rule is not None and shape.rule[0] is Oldest)):
+        return "slots share a memory, and its entries have a number, or the earliest stay"
     if shape.is_alone and (uses or gate or bands or orders or sequence or missing or windows):
         return "parts come alone, and something beside that says more than what is dropped, or stays"
     if windows is not None and (reason := _objection_to_windows(shape, windows)):

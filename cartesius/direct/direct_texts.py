@@ -116,6 +116,8 @@ class Link(TypedDict, total=False):
     """Whether it is a generator that follows the first."""
     of_results: bool
     """Whether what comes to it are results of another correlation, not what is pushed."""
+    reads: bool
+    """Whether another one before it stores what comes to both, as they share a memory."""
     after: Sequence[After]
     """What follows, of the first one: each after all that comes to it."""
     told: Sequence[int]
@@ -156,6 +158,7 @@ class DirectText(ABC):
         self._part = f"part{slot.index}"
         self._follows = link.get("follows", False)
         self._of_results = link.get("of_results", False)
+        self._reads = link.get("reads", False)
         self._lateness = lateness
         self._meets = lateness is not None  # what is due before the event
         self._tells_steps = join.batch.tells_steps  # whether results have the number of their step
