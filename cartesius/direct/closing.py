@@ -10,6 +10,7 @@ Source: SEMANTICS 2.7, 3.1 and 3.2.
 
 from __future__ import annotations
 
+from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -100,9 +101,17 @@ class Closing(Freed):
         for window in self._over:
             self._n_given += len(copy.contents[window])
             self._join.world.number += len(copy.contents[window])  # before what is pushed; `Met.undo` takes it back
-            self._add(copy.contents[window], window, totals)
+            self._add(self._in_order(copy.contents[window]), window, totals)
         for of, (total, start, end) in totals.items():
             out.append(Event(Update(of, self._group.finish(total)), start, end, 1, name, (name, of)))
+
+    def _in_order(self, held: Iterable[Entry]) -> Iterable[Entry]:
+        """Return events as batches bring them: results of one step are one, of which the newest comes first."""
+        (slot,), rank = self._join.slots, self._join.batch.rank
+        if slot.reactive.pattern is None or rank.is_oldest_first:
+            return held
+        batches = groupby(held, key=lambda entry: entry.noted("step"))
+        return [entry for _, batch in batches for entry in reversed([*batch])]
 
     def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
         """Count what was in the windows, and forget it."""

@@ -54,7 +54,9 @@ def is_exact(key: Any) -> bool:
 
 def as_mentioned(changes: Iterable[Event], numbers: Mapping[Any, int]) -> list[Event]:
     """Return changes of one batch as a view tells them: of the rows that were there first, each time newest first."""
-    return sorted(reversed([*changes]), key=lambda one: (not one.before, -numbers.get(one.identity[1], 0)))
+    return sorted(
+        reversed([*changes]), key=lambda one: (not one.before, -numbers.get(one.identity[1], 0) if one.before else 0)
+    )
 
 
 class DirectChange(DirectText):
@@ -398,7 +400,11 @@ class RowChange(JoinChange):
         with self._lines.under("if old is not nothing or now is not nothing:"):
             self._lines.add(f"shown = before if old is not nothing else {self._part}")  # 1 and 1.0 are one key
             if self._follows:  # the first result of a row is what has taken the row away that was there
-                self._lines.add("first = None if old is nothing else oldest.get(key)")
+                self._lines.add("""
+                    first = None if old is nothing else oldest.get(key)
+                    if first is not None and now is nothing:
+                        start, end = first.start, first.end
+                """)
             self._tell("shown.row_key", ["first"] if self._follows else [])
 
 

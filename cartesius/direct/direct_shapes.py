@@ -259,10 +259,11 @@ def _objection_to_windows(shape: Shape, opener: Installed) -> str:
         return f"{opener.restriction!r} says more than how long windows are"
     if node.reports != {"on_content_change"}:
         return f"{opener.restriction!r} opens windows that wait"
-    if node.size > node.period and any(kind is Oldest for kind, _, _ in shape.rules.values()):
-        return (
-            f"in windows of {opener.restriction!r} that overlap the earliest stay: an event is dropped in some of them"
-        )
+    if len({*opener.prefixes.values()}) > 1:
+        return f"{opener.restriction!r} opens windows of keys that not all slots have"
+    space, rules = join.bindings.window_space, shape.rules.values()
+    if node.size > node.period and any(kind is Oldest or space not in keys for kind, _, keys in rules):
+        return f"what stays is not said of each window of {opener.restriction!r}, or an event is dropped in some"
     if shape.bands or shape.orders or shape.sequence or shape.gate or shape.partial:
         return f"beside {opener.restriction!r} something aligns events, or says when they come"
     if any(slot.reactive.pattern is not None or not slot.has_windows for slot in join.slots):

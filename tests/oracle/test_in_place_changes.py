@@ -242,3 +242,40 @@ def test_a_result_behind_another_has_the_number_of_its_step_also_where_deadlines
     for time, n in [(0, 0), (1, 1), (2, 2), (20, 3), (30, 4)]:
         both.call("push", A, {"n": n, "j": n % 2}, time)
     both.check()
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        [[(1, 2)], [(1, 1), (1, 0)]],  # it was shown, and the last of several hides it: at the time of the first
+        [[(1, 0)], [(1, 5), (2, 6)]],  # it was hidden, and is shown after another one: as rows that are new
+    ],
+    ids=repr,
+)
+def test_several_results_that_show_and_hide_rows_are_told_as_by_the_clauses(
+    batches: list[list[tuple[int, int]]],
+) -> None:
+    @correlate(x=A, restrict=momentarily("x"))
+    def made(x: Any) -> Any:
+        for key, shown in x.rows:
+            yield {"k": key, "n": shown}
+
+    near = map_(interval_join(made, B, -9, 9), lambda both: both[0])
+    stack = retracting() | as_table("x") | upserting("x", key="k")
+    for rows in (made, near):
+        both = Both(correlate(x=rows, where=lambda x: x.n > 0, yields=lambda x: x.n, restrict=stack))
+        both.call("push", A, {"rows": []}, 0)
+        if rows is near:
+            both.call("push", B, {"n": 0}, 0)
+        for time, batch in enumerate(batches):
+            both.call("push", A, {"rows": batch}, time + 1)
+        both.check()
+
+
+def test_a_row_that_the_last_of_several_results_hides_goes_at_the_time_of_the_first() -> None:
+    near = correlate(x=A, y=B, yields=lambda x, y: {"k": 1, "n": y.n}, restrict=within(9, "x", "y"))
+    stack = retracting() | as_table("x") | upserting("x", key="k")
+    both = Both(correlate(x=near, where=lambda x: x.n != 1, yields=lambda x: x.n, restrict=stack))
+    for source, time, n in [(B, 0, 1), (A, 1, 7), (B, 3, 2), (A, 6, 8)]:
+        both.call("push", source, {"n": n}, time)
+    both.check()

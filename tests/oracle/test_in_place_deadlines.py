@@ -16,8 +16,20 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from restrictions import key_by, most_recently, session, sliding, tumbling, within, without
-from restrictions.streams import filter_, interval_join, map_, merge, with_latest_from, zip_
-from restrictions.tables import aggregate, changelog, count, filter_table, inner_join, map_table, sum_, to_table
+from restrictions.streams import combine_latest, filter_, interval_join, map_, merge, with_latest_from, zip_
+from restrictions.tables import (
+    aggregate,
+    changelog,
+    count,
+    filter_table,
+    foreign_join,
+    inner_join,
+    left_join,
+    map_table,
+    outer_join,
+    sum_,
+    to_table,
+)
 from restrictions.windows import on_close
 from tests.oracle.test_in_place import Both
 
@@ -82,7 +94,10 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
     def of_tables() -> list[Reactive]:
         t = sources.one(table=True)
         u = sources.one(t, table=True)
-        made = draw.choice([inner_join(t, u), inner_join(t, u), t])
+        joins = [inner_join(t, u), left_join(t, u), foreign_join(t, u, on="k"), outer_join(t, u), t]
+        if draw.random() < 0.4:
+            return draw.sample(joins[:-1], 2)
+        made = draw.choice(joins)
         more = [map_table(made, of_both), changelog(made), filter_table(made, bool)]
         return draw.sample(more, draw.choice([1, 1, 2]))
 
@@ -104,6 +119,8 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         lambda: [correlate(x=a, y=b, yields=of_pair, restrict=same | draw.choice(windows) | most_recently("x", "y"))],
         lambda: [correlate(x=a, y=b, yields=lambda x, y: x.n, restrict=same | most_recently("x", "y"))],
         lambda: [zip_(a, b)],
+        lambda: [combine_latest(a, b)],
+        lambda: [combine_latest(b, a), correlate(x=a, y=b, yields=of_pair, restrict=most_recently("x", "y"))],
         lambda: [draw.choice([map_(a, lambda x: 6 // (x.n + 1)), filter_(a, lambda x: x.n > 1)])],
     ]
     return draw.choice(parts)()

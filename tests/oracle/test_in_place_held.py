@@ -51,8 +51,10 @@ def a_program(draw: random.Random) -> tuple[list[Reactive], Reactive] | None:
             options = {**draw.choice(session_options), **draw.choice([{}, {}, {}, {}, {"on_leave": "displace"}])}
             stack = session(draw.randint(1, 4), **options)
         return [a], aggregate(a, group, by=draw.choice([None, "k", lambda value: value.j]), restrict=stack)
-    if draw.random() < 0.4:
-        stack = key_by(x="k", y="k") | stack
+    if draw.random() < 0.2:
+        stack = most_recently(draw.choice("xy"), n=draw.choice([1, 2])) | stack
+    if draw.random() < 0.5:
+        stack = draw.choice([key_by(x="k", y="k"), key_by(x="k", y="k"), key_by(x="k", y="k"), key_by(y="j")]) | stack
     for one in draw.sample(INSIDE, draw.choice([0, 1, 1, 2])):
         stack = stack | one
     if draw.random() < 0.3:
@@ -130,3 +132,12 @@ def test_an_event_that_is_dropped_opens_a_window_in_place_of_the_one_that_closes
     for time, key, n in [(0, 1, 0), (1, 1, 0), (12, 1, 0), (19, 1.0, 1)]:
         both.call("push", a, {"n": n, "k": key}, time)
     both.check()  # of one copy, under the key that it has had all along
+
+
+@pytest.mark.parametrize("stack", [most_recently("x") | sliding(4, 2), key_by(x="n") | tumbling(2)], ids=repr)
+def test_what_is_not_said_of_each_window_and_slot_is_left_to_the_clauses(stack: Any) -> None:
+    a, b = Reactive("a"), Reactive("b")
+    both = Both(correlate(x=a, y=b, yields=lambda x, y: (x.n, y.n), restrict=stack, name="out"), lateness=0)
+    for time in range(12):
+        both.call("push", a if time % 3 else b, {"n": time % 4}, time)
+        both.check()

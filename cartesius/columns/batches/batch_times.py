@@ -118,6 +118,8 @@ def advanced(compiled: Compiled, states: Sequence[State | KeyedState], clock: in
     world = compiled.program.world
     world.journal.is_open = True
     compiled.states = [state.made() if isinstance(state, Change) else state for state in after]
+    if clock <= world.clock and any(state.n_retained for state in states):
+        world.steps += 1  # what was overdue may have left, although the clock stands: `marks` tells that by the steps
     world.clock = max(world.clock, clock)
     world.journal.is_open = False
     return True

@@ -30,7 +30,7 @@ from cartesius.columns.windows.totalled_rows import TotalledRows, by_unknown_gro
 from cartesius.columns.windows.window_deliveries import Deliveries, deliveries, reported
 from cartesius.columns.windows.window_state import Groups, Windows, load_held, opened, store_windows
 from cartesius.expressions.expressions import Expression, WindowOf
-from cartesius.plan.nodes import Aggregate, Let, Now, Regular, TakeBack
+from cartesius.plan.nodes import Aggregate, Let, Now, Regular, Separate, TakeBack, Visit
 from cartesius.results.totals import Totals
 
 if TYPE_CHECKING:
@@ -41,8 +41,10 @@ if TYPE_CHECKING:
     from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
+    from cartesius.language.reactives import Reactive
 
 _KNOWN = {Regular, Aggregate, TakeBack, Now, Let}
+_BY_ITSELF = {Now, Visit, Let, Separate}
 
 
 class WindowTotals(Stage):
@@ -244,6 +246,8 @@ def window_totals_stage(join: Join) -> Stage | str | None:
     if len(join.slots) != 1 or Now not in meanings or not meanings <= _KNOWN or output.keeps_elements:
         return "the events that its windows total are kept, as they may be taken back"
     slot = join.slots[0]
+    if not _comes_alone(slot.reactive):
+        return "several results of one step may come into its windows"
     if slot.is_table or slot.n is not None or slot.shared is not None or join.batch.body.where is not None:
         return "its slot is no plain stream"
     key = totalled_by(join.pattern)
@@ -255,3 +259,16 @@ def window_totals_stage(join: Join) -> Stage | str | None:
     if isinstance(spans, str):
         return spans
     return WindowTotals(join, opening[0], spans, None if isinstance(key, WindowOf) else key, output)
+
+
+def _comes_alone(reactive: Reactive) -> bool:
+    """Whether no step brings several events: an input, or what is made of each event of an input by itself."""
+    pattern = reactive.pattern
+    if pattern is None:
+        return True
+    nodes = {type(node) for one in pattern.restrictions for node in one.nodes}
+    if pattern.is_generator or pattern.lists or pattern.absent.names or not nodes <= _BY_ITSELF:
+        return False
+    sources = [*pattern.slots.values()]
+    is_merged = Separate in nodes and len({*sources}) == len(sources) and all(one.pattern is None for one in sources)
+    return is_merged or (len(sources) == 1 and _comes_alone(sources[0]))
