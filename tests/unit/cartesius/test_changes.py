@@ -14,7 +14,7 @@ from cartesius.data.codec import decode, encode
 from cartesius.data.events import EPOCH
 from cartesius.errors import EngineBroken, InvalidArgument, NotStorable, SnapshotMismatch, WrongThread
 from restrictions import key_by, most_recently, optionally, take, within, zip_
-from restrictions.streams import map_
+from restrictions.streams import interval_join, map_
 from restrictions.tables import filter_table, inner_join
 
 A, B = Reactive("a"), Reactive("b")
@@ -497,3 +497,10 @@ def test_a_batch_that_is_late_has_been_seen_in_every_tier(options):
     assert [event.start for event, _, _ in engine.late] == [4]
     restored = Engine.restore(blob, output, changes=[engine.changes_since(mark)], lateness=5, **options)
     assert [repr(event) for event in restored.push(a, {"n": 1})] == [repr(event) for event in engine.push(a, {"n": 1})]
+
+
+def test_an_advance_that_lets_go_what_came_overdue_is_a_change():
+    engine, blob, mark = marked(interval_join(A, B, 3, 4), lateness=0)
+    engine.push_many({B: {"n": [1], "at": [5]}})  # the clock is past all that it could meet
+    engine.advance(5)
+    assert is_same(engine, restored(engine, blob, [engine.changes_since(mark)], lateness=0))

@@ -24,10 +24,23 @@ from cartesius.columns.results import events_of
 from cartesius.columns.vectors.ordering import Segments
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.columns.windows.window_totals import WindowTotals
-from restrictions import combine_latest, fixed, key_by, only, session, sliding, tumbling
+from restrictions import (
+    combine_latest,
+    fixed,
+    key_by,
+    most_recently,
+    only,
+    retracting,
+    session,
+    sliding,
+    tumbling,
+    without,
+)
+from restrictions.streams import filter_, interval_join, map_, merge
 from restrictions.tables import Group, Monoid, aggregate, count, filter_table, max_, mean, min_, sum_
 from restrictions.windows import final, last, non_empty, on_close, periodic
 from tests.laws.catalogue_tiers import often_by_key
+from tests.unit.cartesius.columns import stream_traces
 
 READ = Reactive("read")
 LONGEST = Monoid("", lambda a, b: max(a, b, key=lambda text: len(text or "")))
@@ -337,11 +350,60 @@ def test_other_windows_are_refused_with_a_reason_and_run_in_place(restrict, reas
     assert reason in compiled(engine).reason
 
 
-def test_what_can_be_taken_back_is_refused():
-    derived = correlate(x=READ, yields=lambda x: x)
-    engine = Engine(aggregate(derived, sum_, restrict=tumbling(10)))
+@pytest.mark.parametrize(
+    ("derived", "is_compiled"),
+    [
+        (filter_(READ, lambda x: x > 0), True),
+        (merge(READ, Reactive("other")), True),
+        (map_(merge(READ, Reactive("other")), lambda x: x), True),
+        (merge(READ, map_(READ, abs)), False),  # two in one step
+        (interval_join(READ, Reactive("other"), -1, 1), False),
+        (correlate(x=READ, yields=lambda x: x, restrict=retracting() | most_recently("x")), False),  # it is taken back
+    ],
+    ids=lambda given: given.name if isinstance(given, Reactive) else "",
+)
+def test_results_are_totalled_where_none_is_taken_back_and_one_comes_a_step(derived, is_compiled):
+    engine = Engine(aggregate(derived, count, restrict=tumbling(10)))
     engine.push_many({READ: {"value": [1], "at": [1]}})
-    assert not any(isinstance(stage, WindowTotals) for stage in compiled(engine).stages)
+    assert any(isinstance(stage, WindowTotals) for stage in compiled(engine).stages) == is_compiled
+
+
+A, B = Reactive("a"), Reactive("b")
+SOURCES = [
+    filter_(A, lambda x: x.v != 2),
+    merge(A, B),
+    map_(interval_join(A, B, -4, 3, key="id"), lambda both: both[0]),
+    map_(interval_join(A, B, -2, 2), lambda both: {"id": both[0].id, "v": both[1].v}),
+    correlate(x=A, yields=lambda x: x, restrict=without(B, after="x", within=2)),
+]
+REPORTS = [{}, {}, {"report": on_close}, {"report": final, "lateness": 2}, {"lateness": 2}]
+RESULTS = st.builds(
+    lambda source, group, by, restrict: aggregate(source, group, by=by, restrict=restrict),
+    st.sampled_from(SOURCES),
+    st.sampled_from([count, sum_.of("v"), max_.of("v")]),
+    st.sampled_from(["id", "id", None]),
+    st.one_of(
+        st.builds(lambda size, options: tumbling(size, **options), st.integers(2, 5), st.sampled_from(REPORTS)),
+        st.builds(lambda size, options: sliding(size, 2, **options), st.integers(2, 5), st.sampled_from(REPORTS)),
+        st.builds(session, st.integers(1, 3)),
+    ),
+)
+
+
+@given(
+    RESULTS, stream_traces.traces(2, most=40), st.lists(st.integers(1, 6), max_size=8), st.sampled_from([0, 2, None])
+)
+def test_batches_of_results_give_what_pushes_give(output, trace, cuts, lateness):
+    engine, reference = Engine(output, lateness=lateness), Engine(output, tier="reference", lateness=lateness)
+    used = [row for row in trace if (A, B)[row[0]].name in engine.inputs]
+    while used:
+        size = cuts.pop() if cuts else 5
+        here, used = used[:size], used[size:]
+        batch = {one: rows for one, rows in stream_traces.batch_of((A, B), here).items() if one.name in engine.inputs}
+        expected = stream_traces.push(reference, (A, B), here)
+        assert stream_traces.exactly(events_of(engine.push_many(batch))) == stream_traces.exactly(expected)
+    assert stream_traces.exactly(engine.close()) == stream_traces.exactly(reference.close())
+    assert stream_traces.counts(engine.stats) == stream_traces.counts(reference.stats)
 
 
 def test_what_has_no_key_is_set_aside_and_the_rest_is_totalled():
