@@ -376,15 +376,15 @@ SOURCES = [
     map_(interval_join(A, B, -2, 2), lambda both: {"id": both[0].id, "v": both[1].v}),
     correlate(x=A, yields=lambda x: x, restrict=without(B, after="x", within=2)),
 ]
-REPORTS = [{}, {}, {"report": on_close}, {"report": final, "lateness": 2}, {"lateness": 2}]
+WAYS = [{}, {}, {"report": on_close}, {"report": final, "lateness": 2}, {"lateness": 2}]
 RESULTS = st.builds(
     lambda source, group, by, restrict: aggregate(source, group, by=by, restrict=restrict),
     st.sampled_from(SOURCES),
     st.sampled_from([count, sum_.of("v"), max_.of("v")]),
     st.sampled_from(["id", "id", None]),
     st.one_of(
-        st.builds(lambda size, options: tumbling(size, **options), st.integers(2, 5), st.sampled_from(REPORTS)),
-        st.builds(lambda size, options: sliding(size, 2, **options), st.integers(2, 5), st.sampled_from(REPORTS)),
+        st.builds(lambda size, options: tumbling(size, **options), st.integers(2, 5), st.sampled_from(WAYS)),
+        st.builds(lambda size, options: sliding(size, 2, **options), st.integers(2, 5), st.sampled_from(WAYS)),
         st.builds(session, st.integers(1, 3)),
     ),
 )
@@ -399,7 +399,8 @@ def test_batches_of_results_give_what_pushes_give(output, trace, cuts, lateness)
     while used:
         size = cuts.pop() if cuts else 5
         here, used = used[:size], used[size:]
-        batch = {one: rows for one, rows in stream_traces.batch_of((A, B), here).items() if one.name in engine.inputs}
+        columns = stream_traces.batch_of((A, B), here)
+        batch = {one: columns[one] for one in (A, B) if one.name in engine.inputs}
         expected = stream_traces.push(reference, (A, B), here)
         assert stream_traces.exactly(events_of(engine.push_many(batch))) == stream_traces.exactly(expected)
     assert stream_traces.exactly(engine.close()) == stream_traces.exactly(reference.close())
