@@ -175,19 +175,19 @@ def _cone(program: Program, reactive: Reactive) -> list[tuple[Join, int, Reactiv
 
 
 def _of_slot(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
-    make = None if is_followed else _of_one(program, join, slot)
+    make = _of_one(program, join, slot, is_followed=is_followed)
     return make or (_of_table if slot.reactive.table else _of_stream)(program, join, slot, is_followed=is_followed)
 
 
-def _of_one(program: Program, join: Join, slot: Slot) -> Make | str | None:
-    """Return it for a stream of which one correlation alone is made, if that is of a kind that nothing follows."""
+def _of_one(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str | None:
+    """Return it for a slot of a stream whose windows wait, or are totalled, or where something must not come."""
     if slot.reactive.table:
         return None
     held = held_of(program, join, slot.index)
     if not isinstance(held, str):
         return held
     if isinstance(join.batch.output, Totals):
-        return totals_of(program, join)
+        return totals_of(program, join, is_followed=is_followed)
     return absence_of(program, join, slot.index) if join.pattern.absent.names else None
 
 

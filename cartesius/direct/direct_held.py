@@ -107,6 +107,8 @@ class DirectHeldCode(DirectWindowed):
         **link: How it is linked with others.
     """
 
+    _last = "world.number"
+
     def __init__(
         self,
         join: Join,
@@ -155,6 +157,8 @@ class DirectHeldCode(DirectWindowed):
 
 class DirectSessionCode(DirectText):
     """The function of one slot whose events come into sessions, which give their totals once they are over."""
+
+    _last = "world.number"
 
     def __init__(
         self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None, **link: Unpack[Link]

@@ -141,6 +141,7 @@ class DirectText(ABC):
     """
 
     identity: str = "(source, ordinal)"
+    _last: ClassVar[str] = "number"  # that of its last entry
     row_key: ClassVar[str] = "ABSENT"
 
     def __init__(
@@ -295,7 +296,7 @@ class DirectText(ABC):
     def _pass_on(self) -> None:
         """Write what lets results go on to the slots that are bound to them."""
         passed = "clock" if self._lateness is None else "passed"
-        self._lines.add("last = number" if self._after else "")
+        self._lines.add(f"last = {self._last}" if self._after else "")
         for place, (one, _) in enumerate(self._after, 1):
             given = _results(one.source)
             self._lines.add(f"""
@@ -450,6 +451,8 @@ class DirectText(ABC):
 class DirectFork(DirectText):
     """The function of an input that comes to slots of several correlations, all of which follow."""
 
+    _last = "world.number"
+
     @property
     def links(self) -> list[DirectText]:
         """Those that follow it, in order."""
@@ -460,7 +463,6 @@ class DirectFork(DirectText):
             super()._prepare()
 
     def _find_out(self) -> None:
-        self._lines.add("number = world.number")
         self._lines.add(event_text("value", ("start", "end"), self.identity))
 
     def _change(self) -> None:

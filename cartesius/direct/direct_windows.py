@@ -131,7 +131,7 @@ class DirectWindowed(DirectText):
         return f"({''.join(f'key{space}, ' for space in self._opener.prefixes[self._own])})"
 
 
-def totals_of(program: Program, join: Join) -> Make | str:
+def totals_of(program: Program, join: Join, *, is_followed: bool) -> Make | str:
     """Return what makes the function of the one slot of totals, or why it needs all of the handlers."""
     output, pattern = join.batch.output, join.pattern
     strange = run_as_written(join, _KNOWN)
@@ -152,7 +152,7 @@ def totals_of(program: Program, join: Join) -> Make | str:
     key = totalled_by(pattern)
     if key is None or pattern.where is not None or join.bindings.window_space != 0 or len(join.bindings.spaces) != 1:
         return "its totals are not by window, and one key"
-    return standing(program, join) or partial(DirectTotalsCode, join, opener, key)
+    return standing(program, join, is_followed=is_followed) or partial(DirectTotalsCode, join, opener, key)
 
 
 class DirectTotalsCode(DirectWindowed):
@@ -211,7 +211,8 @@ class DirectTotalsCode(DirectWindowed):
             """)
             with lines.under("if before is None or not is_unchanged(old[0], now):"):
                 lines.add(event_text("Update(key, now)", ("start", "end"), "(output, key)", "old"))
-        lines.add("number += len(windows)" if self._follows else "")
+        if self._follows or self._after:
+            lines.add(f"number = {'number' if self._follows else 'world.number'} + len(windows)")
 
     def _change(self) -> None:
         for fate in (Fate.DELIVERED, Fate.EXPIRED):

@@ -101,6 +101,11 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         more = [map_table(made, of_both), changelog(made), filter_table(made, bool)]
         return draw.sample(more, draw.choice([1, 1, 2]))
 
+    def counted() -> list[Reactive]:
+        made = aggregate(draw.choice([a, a, merge(a, b)]), count, by="k", restrict=draw.choice(totals))
+        more = [filter_table(made, lambda n: n > 1), changelog(made), map_table(made, lambda n: 6 // (n % 3 + 1))]
+        return [*draw.sample(more, draw.choice([1, 2])), *draw.choice([[], [made]])]
+
     totals: list[Any] = [
         session(3), tumbling(4), tumbling(4, report=on_close), sliding(4, 2, report=on_close), tumbling(4, lateness=2),
     ]  # fmt: skip
@@ -116,6 +121,7 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         of_tables,
         of_tables,
         lambda: [aggregate(a, draw.choice([count, sum_.of("n")]), by="k", restrict=draw.choice(totals))],
+        counted,
         lambda: [correlate(x=a, y=b, yields=of_pair, restrict=same | draw.choice(windows) | most_recently("x", "y"))],
         lambda: [correlate(x=a, y=b, yields=lambda x, y: x.n, restrict=same | most_recently("x", "y"))],
         lambda: [zip_(a, b)],
