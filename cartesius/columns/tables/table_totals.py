@@ -150,7 +150,7 @@ class ToTotals:
         made = np.arange(len(cells.code))
         if self.by is not None:
             made = np.flatnonzero((numbers[0] == 0) & (numbers[1] > 0))
-        made = made[np.argsort(cells.position[made], kind="stable")]
+        made = made[np.argsort(cells.mention[made])]
         return keys.take(entries.value[cells.mention[made]]), cells.code[made]
 
     def keys(self, vector: Vector) -> Vector:

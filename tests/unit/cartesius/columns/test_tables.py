@@ -223,3 +223,7 @@ def test_changes_of_a_table_are_events(output, trace, cut):
 @given(traces(most=60, keys=3), cuts())
 def test_rows_are_folds_of_updates(output, trace, cut):
     check([output], trace, cut)
+
+
+def test_groups_that_come_to_be_in_one_step_are_known_in_the_order_in_which_they_were_mentioned():
+    check([built(("count by", ("foreign left", "right", "right")))], [(1, 1, 1, 0), (1, 0, 5, 0)])
