@@ -83,7 +83,13 @@ class DirectPushes:
     def _made(self, make: Make) -> DirectText | str:
         try:
             return make(self._steps, self._lateness).meet_by(self._leaving).ready()
-        except (SyntaxError, RecursionError, MemoryError):  # Python nests no more than 20 loops, or 200 parentheses
+        except (
+            SyntaxError,
+            RecursionError,
+            MemoryError,
+        ) as error:  # Python nests no more than 20 loops, or 200 parentheses
+            if isinstance(error, SyntaxError) and "nested" not in str(error):
+                raise
             return "its text would be nested too deep for Python"
 
     def _due_of(self, installed: Installed) -> Due | None:

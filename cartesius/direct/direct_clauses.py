@@ -247,7 +247,7 @@ class DirectClauseCode(DirectText):
                     out = steps.move_clock(passed)
                 world.clock = passed
             """)
-        self._lines.add("world.steps += 1")
+        self._lines.add(f"world.steps += {self._n_steps}")
         if not self._shape.is_plain:
             change = "kept.change(event)" if self._shape.kept is not None else "event"
             self._lines.add(f"""

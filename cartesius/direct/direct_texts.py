@@ -92,7 +92,7 @@ FINISH: Final = """
 _COME: Final = """
     journal.is_open = True  # who has called it closes it when it has what comes out
     world.events, world.latest = ordinal, latest
-    world.steps += 1
+    world.steps += N_STEPS
 """
 WRAP: Final = """
     if type(value) not in plain:
@@ -163,7 +163,9 @@ class DirectText(ABC):
         self._lateness = lateness
         self._meets = lateness is not None  # what is due before the event
         self._tells_steps = join.batch.tells_steps  # whether results have the number of their step
-        self._come = _COME if lateness is None else f"{_COME}    world.clock = passed"
+        self._n_steps = "1 + (0 if met is None else met.steps)" if self._meets else "1"
+        come = _COME.replace("N_STEPS", self._n_steps)
+        self._come = f"{come}    world.clock = passed" if self._meets else come
         self._count = slot.ledger.text
         self._constants = Constants()
         self._texts = Texts({one.name: one.index for one in join.slots}, self._constants)
@@ -231,7 +233,7 @@ class DirectText(ABC):
                 add(_MEET if self._meets else "")
                 self._prepare()
                 if self._after or self._tells_steps:
-                    add(f"step = world.steps + {'1 + (0 if met is None else met.steps)' if self._meets else '1'}")
+                    add(f"step = world.steps + {self._n_steps}")
                 self._find_out()
                 self._pass_on()
             self._fail()
@@ -271,6 +273,8 @@ class DirectText(ABC):
             self._after_all()
             self._lines.add("yield out, number")
             for place, texts in enumerate(self._leaving):
+                if not texts and self._windows is None:
+                    continue
                 with self._lines.under(f"for _ in range(dropped.count({place})):"):
                     for text in texts:
                         self._lines.add(text)
@@ -300,15 +304,15 @@ class DirectText(ABC):
         for place, (one, _) in enumerate(self._after, 1):
             given = _results(one.source)
             self._lines.add(f"""
-                link{place}, {_results(place)} = None, []
+                chain{place}, {_results(place)} = None, []
                 if {given}:
-                    link{place} = follow{place}({given}, last, step, {passed})
-                    {_results(place)}, last = next(link{place})
+                    chain{place} = follow{place}({given}, last, step, {passed})
+                    {_results(place)}, last = next(chain{place})
             """)
 
     def _let_follow(self) -> None:
         for place in range(1, len(self._after) + 1):
-            self._lines.add(f"if link{place} is not None:\n    next(link{place}, None)")
+            self._lines.add(f"if chain{place} is not None:\n    next(chain{place}, None)")
 
     def _door(self) -> None:
         """Write what reads the times, refuses what comes in the middle of another push, and leaves what is late."""
@@ -368,7 +372,7 @@ class DirectText(ABC):
         """Write which events are dropped: of each filter, its place among the gates and what it asks of a value."""
         for gate, predicate in filters:
             counts = self._count(Fate.DELIVERED, many), self._count(None, many, gate=gate)
-            self._leave_if(f"not {self._constants.name(predicate)}(value)", *counts)
+            self._leave_if(f"not {self._constants.name(predicate)}(value)", *(() if self._reads else counts))
 
     def _keys(self, but: int | None = None) -> None:
         """Write what reads the keys of the event, ``but`` the window that it is yet to come into."""

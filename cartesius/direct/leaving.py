@@ -135,8 +135,7 @@ class Met:
                     take(entry)
 
     def finish(self) -> None:
-        """Count steps and what has left; forget copies that wait for nothing, once the push has asked for its own."""
-        self._world.steps += self.steps
+        """Count what has left; forget copies that wait for nothing, once the push has asked for its own."""
         fates = self._world.fates
         for slot, _ in self._gone:
             fates[slot.ledger.base + _EXPIRED] += 1

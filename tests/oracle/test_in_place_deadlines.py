@@ -9,14 +9,25 @@ from __future__ import annotations
 
 import random
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
-from restrictions import key_by, most_recently, session, sliding, tumbling, within, without
-from restrictions.streams import combine_latest, filter_, interval_join, map_, merge, with_latest_from, zip_
+from cartesius.core import direct_pushes
+from restrictions import affinely, key_by, most_recently, only, session, sliding, tumbling, within, without
+from restrictions.streams import (
+    combine_latest,
+    filter_,
+    interval_join,
+    map_,
+    merge,
+    stream_table_join,
+    with_latest_from,
+    zip_,
+)
 from restrictions.tables import (
     aggregate,
     changelog,
@@ -35,6 +46,9 @@ from tests.oracle.test_in_place import Both
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+LARGE = only("x", lambda x: x.n > 0)
 
 
 class Sources:
@@ -101,6 +115,16 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         more = [map_table(made, of_both), changelog(made), filter_table(made, bool)]
         return draw.sample(more, draw.choice([1, 1, 2]))
 
+    def sharing() -> list[Reactive]:
+        stack = draw.choice([same | most_recently("x", "y") | LARGE, most_recently("x", "y") | LARGE])
+        return [correlate(x=a, y=other, yields=of_pair, restrict=stack) for other in (b, sources.one(a, b))]
+
+    def linked() -> list[Reactive]:
+        stack = draw.choice([within(3, "x", "y"), most_recently("x", "y"), affinely("x", "y"), most_recently("x")])
+        stack = draw.choice([stack, key_by(x="j", y="j") | stack])
+        made = correlate(x=a, y=b, where=lambda x, y: x.k == y.k, yields=of_pair, restrict=stack)
+        return draw.sample([made, map_(made, of_both), filter_(made, lambda row: row["j"] > 1)], draw.choice([1, 2]))
+
     def counted() -> list[Reactive]:
         made = aggregate(draw.choice([a, a, merge(a, b)]), count, by="k", restrict=draw.choice(totals))
         more = [filter_table(made, lambda n: n > 1), changelog(made), map_table(made, lambda n: 6 // (n % 3 + 1))]
@@ -124,6 +148,9 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         counted,
         lambda: [correlate(x=a, y=b, yields=of_pair, restrict=same | draw.choice(windows) | most_recently("x", "y"))],
         lambda: [correlate(x=a, y=b, yields=lambda x, y: x.n, restrict=same | most_recently("x", "y"))],
+        linked,
+        sharing,
+        lambda: [stream_table_join(a, sources.one(table=True), on="k")],
         lambda: [zip_(a, b)],
         lambda: [combine_latest(a, b)],
         lambda: [combine_latest(b, a), correlate(x=a, y=b, yields=of_pair, restrict=most_recently("x", "y"))],
@@ -139,6 +166,11 @@ def of_both(value: Any) -> Any:
 
 def run(draw: random.Random) -> bool:
     """Run one program in both tiers; return whether most pushes have been done by functions."""
+    with mock.patch.object(direct_pushes, "PUSHES_BEFORE", draw.choice([0, direct_pushes.PUSHES_BEFORE])):
+        return _run(draw)
+
+
+def _run(draw: random.Random) -> bool:
     sources = Sources(draw)
     parts = [a_part(draw, sources) for _ in range(draw.choice([1, 2, 2, 3]))]
     outputs = list(dict.fromkeys([output for some in parts for output in some]))
