@@ -120,7 +120,7 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         return [correlate(x=a, y=other, yields=of_pair, restrict=stack) for other in (b, sources.one(a, b))]
 
     def linked() -> list[Reactive]:
-        stack = draw.choice([within(3, "x", "y"), most_recently("x", "y"), affinely("x", "y"), most_recently("x")])
+        stack: Any = draw.choice([within(3, "x", "y"), most_recently("x", "y"), affinely("x", "y"), most_recently("x")])
         stack = draw.choice([stack, key_by(x="j", y="j") | stack])
         made = correlate(x=a, y=b, where=lambda x, y: x.k == y.k, yields=of_pair, restrict=stack)
         return draw.sample([made, map_(made, of_both), filter_(made, lambda row: row["j"] > 1)], draw.choice([1, 2]))
