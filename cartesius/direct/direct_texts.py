@@ -211,11 +211,14 @@ class DirectText(ABC):
     def shown(self) -> str:
         """Return the text, with the pattern that it came from, and what the bound names in it are."""
         assert self.function is not None  # Invariant: whoever asks for it writes the text
-        restrict = " | ".join(map(repr, self._join.pattern.restrictions)) or "nothing: the whole product"
-        head = [f"{self._join.name}, when an event comes to {self._slot.name!r}", f"restricted by {restrict}"]
-        head += [f"{name} = {value!r}" for name, value in self._constants.bound.items()]
+        head = [*self._head(), *[f"{name} = {value!r}" for name, value in self._constants.bound.items()]]
         text = "".join(f"# {commented(line)}\n" for line in head) + self._lines.text
         return "\n".join([text, *[code.shown() for _, code in self._after]])
+
+    def _head(self) -> list[str]:
+        """Return what stands above the text."""
+        restrict = " | ".join(map(repr, self._join.pattern.restrictions)) or "nothing: the whole product"
+        return [f"{self._join.name}, when an event comes to {self._slot.name!r}", f"restricted by {restrict}"]
 
     def _write(self) -> None:
         """Write the function."""
@@ -461,6 +464,12 @@ class DirectFork(DirectText):
     def links(self) -> list[DirectText]:
         """Those that follow it, in order."""
         return [code for _, code in self._after]
+
+    def _head(self) -> list[str]:
+        some = [f"{place} {code.join.name}" for place, (_, code) in enumerate(self._after, 1)]
+        return [
+            f"an event of {self._slot.source}, which comes to several correlations, and what follows: {', '.join(some)}"
+        ]
 
     def _prepare(self) -> None:
         if not self._slot.reactive.table:

@@ -104,5 +104,7 @@ def test_what_several_correlations_are_made_from_is_followed_unless_it_comes_to_
     shown = Engine(one, combine_latest(one, c), map_(one, str)).source()
     assert shown.count("def follow(results, number, step, passed):") == 4  # two of a, and two of b
     assert "return [*early, *out, *given1, *given2]" in shown
+    shown = Engine(map_(a, str), combine_latest(a, b)).source()
+    assert "# an event of a, which comes to several correlations, and what follows: 1 map_(a), 2 combine_lat" in shown
     both = combine_latest(map_(a, str), map_(a, repr))
     assert "a comes to several slots of combine_latest(map_(a), map_(a)" in Engine(both).source()
