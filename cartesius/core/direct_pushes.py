@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.data.events import EARLIEST
+from cartesius.data.generated import TooDeep
 from cartesius.direct.direct_absences import absence_of
 from cartesius.direct.direct_changes import announcing_of, mapping_of, optional_slots, outer_of, rows_of
 from cartesius.direct.direct_clauses import DirectClauseCode, clauses_of
@@ -83,13 +84,7 @@ class DirectPushes:
     def _made(self, make: Make) -> DirectText | str:
         try:
             return make(self._steps, self._lateness).meet_by(self._leaving).ready()
-        except (
-            SyntaxError,
-            RecursionError,
-            MemoryError,
-        ) as error:  # Python nests no more than 20 loops, or 200 parentheses
-            if isinstance(error, SyntaxError) and "nested" not in str(error):
-                raise
+        except (TooDeep, RecursionError):  # compiled, or written
             return "its text would be nested too deep for Python"
 
     def _due_of(self, installed: Installed) -> Due | None:

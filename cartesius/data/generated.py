@@ -58,6 +58,10 @@ def _at_depth(block: str, depth: int) -> str:
     return indent(text + "\n", "    " * depth) if text else ""
 
 
+class TooDeep(Exception):
+    """A text is nested deeper than Python takes it: 20 loops, or 200 parentheses."""
+
+
 def define(name: str, source: str, bound: Mapping[str, Any]) -> Callable[..., Any]:
     r"""Return the function called ``name`` that ``source`` defines; tracebacks show its lines.
 
@@ -68,6 +72,9 @@ def define(name: str, source: str, bound: Mapping[str, Any]) -> Callable[..., An
         name: The name of the function, an identifier.
         source: Its text, as a generator composed it.
         bound: What the names in it mean that it does not define itself.
+
+    Raises:
+        TooDeep: Python does not compile it, as it is nested too deep.
     """
     scope: dict[str, Any] = dict(bound)
     exec(_compiled(name, source), scope)
@@ -79,7 +86,12 @@ def define(name: str, source: str, bound: Mapping[str, Any]) -> Callable[..., An
 def _compiled(name: str, source: str) -> CodeType:
     place = f"<generated {name} {_next_number()}>"
     linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
-    return compile(source, place, "exec")
+    try:
+        return compile(source, place, "exec")
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        if isinstance(error, SyntaxError) and "nested" not in error.msg:
+            raise
+        raise TooDeep from error
 
 
 class Constants:

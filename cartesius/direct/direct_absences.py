@@ -65,8 +65,6 @@ class DirectAbsenceCode(DirectText):
         self, join: Join, slot: Slot, never: Installed, steps: Steps, lateness: int | None, **link: Unpack[Link]
     ) -> None:
         super().__init__(join, slot, steps, lateness, **link)
-        if self._follows:
-            self.identity = "identity"
         node: Any = never.node
         absent, due = node.slot, never.dues[node.slot]
         self._never = never
@@ -116,7 +114,7 @@ class DirectAbsenceCode(DirectText):
             self._lines.add(f"row = [{row}]")
             with self._lines.under("" if self._join.batch.body.where is None else "if where(row):"):
                 self._lines.add("count = len(yields(row))")
-        self._lines.add("number += 1" if self._follows else "")
+        self._lines.add("number += 1" if self._is_numbered else "")
 
     def _change(self) -> None:
         self._lines.add(self._count(Fate.DELIVERED))

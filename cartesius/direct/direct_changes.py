@@ -65,6 +65,7 @@ class DirectChange(DirectText):
     identity = "source"
     row_key: ClassVar[str] = "key"
     _if_update: str = "if type(value) is Update:"  # whether there is a new row
+    _is_numbered = True
 
     def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
         super().__init__(join, slot, steps, lateness, **link)
@@ -72,7 +73,7 @@ class DirectChange(DirectText):
         self._scope |= {"as_mentioned": as_mentioned}
 
     def _prepare(self) -> None:
-        self._lines.add("tuples = 0" if self._follows else "number, tuples = world.number, 0")
+        self._lines.add("tuples = 0")
 
     def _found_out(self) -> list[str]:
         return ["number", "tuples"]
@@ -131,16 +132,18 @@ def mapping_of(program: Program, join: Join, *, is_followed: bool) -> Make | str
 class MappingChange(DirectChange):
     """The function of a table whose rows are mapped or filtered one by one, and which keeps them itself."""
 
+    _as_they_come: ClassVar[bool] = False  # whether changes of one batch are told in the order in which they come
+
     def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
         super().__init__(join, slot, steps, lateness, **link)
         self._scope |= {"kept": slot.kept}
 
     def _before_all(self) -> None:
-        if self._join.batch.rank.is_oldest_first:
+        if self._join.batch.rank.is_oldest_first != self._as_they_come:
             super()._before_all()
 
     def _after_all(self) -> None:
-        self._lines.add("if len(out) > 1:\n    out = as_mentioned(out, {})")
+        self._lines.add("" if self._as_they_come else "if len(out) > 1:\n    out = as_mentioned(out, {})")
 
     def _found_out(self) -> list[str]:
         return [*super()._found_out(), "is_change"]
@@ -205,16 +208,11 @@ def announcing_of(program: Program, join: Join, *, is_followed: bool) -> Make | 
 class AnnouncingChange(MappingChange):
     """The function of a table of whose changes a stream is made, and its text."""
 
+    _as_they_come = True
+
     def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
         super().__init__(join, slot, steps, lateness, **link)
         self._tells_steps = True
-
-    def _before_all(self) -> None:
-        if not self._join.batch.rank.is_oldest_first:
-            super(MappingChange, self)._before_all()
-
-    def _after_all(self) -> None:
-        self._lines.add("")  # changes are told as they come
 
     def _say(self) -> None:
         self._lines.add("""

@@ -24,7 +24,7 @@ import attrs
 
 from cartesius.correlations.runners import InPlace
 from cartesius.data.entries import FRESH
-from cartesius.data.generated import commented
+from cartesius.data.generated import TooDeep, commented
 from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import DirectPlaces, take_from
 from cartesius.direct.direct_shapes import Shape, sets_aside, standing
@@ -141,7 +141,7 @@ class DirectClauseCode(DirectText):
         self._scope |= self._called()
         try:
             return super().function
-        except (SyntaxError, RecursionError, MemoryError):  # Python nests no more than 20 loops, or 200 parentheses
+        except TooDeep:
             shallow = attrs.evolve(self._shape, combined=None)
             other = DirectClauseCode(shallow, self._scope["steps"], self._lateness)
             other.meet_by(self._scope["leaving"])

@@ -47,8 +47,6 @@ class DirectCode(DirectText):
 
     def __init__(self, shape: Shape, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
         super().__init__(shape.join, shape.slot, steps, lateness, **link)
-        if self._follows:
-            self.identity = "identity"
         self._shape = shape
         self._others = shape.partners
         join = shape.join
@@ -121,14 +119,11 @@ class DirectCode(DirectText):
         shape, own = self._shape, self._own
         self._entry(f"{{'uses': {shape.uses[own]}}}" if own in shape.uses else "None")
         self._lines.add("tuples = 0")
-        numbered = "number" if self._follows else "world.number"
-        is_numbered = self._follows or self._after or self._tells_steps
         if shape.gate is not None:
             self._align()
-            if is_numbered:
-                self._lines.add(f"number = {numbered} + (0 if is_held else {len(self._join.slots)})")
+            self._lines.add(f"if not is_held:\n    number += {len(self._join.slots)}" if self._is_numbered else "")
             return
-        self._lines.add(f"number = {numbered} + {int(not self._reads)}" if is_numbered else "")
+        self._lines.add("number += 1" if self._is_numbered and not self._reads else "")
         self._places.link(self._lines, shape.probed, self._constants)
         self._dues = self._loops.due()
         self._find_predecessor()

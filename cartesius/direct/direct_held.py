@@ -107,8 +107,6 @@ class DirectHeldCode(DirectWindowed):
         **link: How it is linked with others.
     """
 
-    _last = "world.number"
-
     def __init__(
         self,
         join: Join,
@@ -158,14 +156,10 @@ class DirectHeldCode(DirectWindowed):
 class DirectSessionCode(DirectText):
     """The function of one slot whose events come into sessions, which give their totals once they are over."""
 
-    _last = "world.number"
-
     def __init__(
         self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None, **link: Unpack[Link]
     ) -> None:
         super().__init__(join, slot, steps, lateness, **link)
-        if self._follows:
-            self.identity = "identity"
         self._tells_steps = True
         node: Any = opener.node
         self._opener = opener

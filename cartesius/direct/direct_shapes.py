@@ -158,7 +158,8 @@ def standing(
 ) -> str:
     """Say why a correlation is not all that there is to a push: "" if nothing is made from it, or shares with it.
 
-    Where it ``is_followed``, one correlation may be made from it; where it ``has_absent`` slots, who asks knows them.
+    Where it ``is_followed``, others may be made from it, and it need be no output; where it ``has_absent`` slots, who
+    asks knows them; where it ``may_share``, who asks knows of slots that share a memory.
     """
     pattern = join.pattern
     if not may_share and any(slot.shared is not None for slot in join.slots):

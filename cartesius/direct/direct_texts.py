@@ -141,7 +141,6 @@ class DirectText(ABC):
     """
 
     identity: str = "(source, ordinal)"
-    _last: ClassVar[str] = "number"  # that of its last entry
     row_key: ClassVar[str] = "ABSENT"
 
     def __init__(
@@ -152,12 +151,14 @@ class DirectText(ABC):
         lateness: int | None,
         **link: Unpack[Link],
     ) -> None:
-        self.join = self._join = join
+        self._join = join
         self._slot = slot
         self._own = slot.index
         self._others = [one.index for one in join.slots if one is not slot]
         self._part = f"part{slot.index}"
         self._follows = link.get("follows", False)
+        if self._follows and self.identity == DirectText.identity:
+            self.identity = "identity"
         self._of_results = link.get("of_results", False)
         self._reads = link.get("reads", False)
         self._lateness = lateness
@@ -204,6 +205,16 @@ class DirectText(ABC):
         return define("follow" if self._follows else "push", self._lines.text, self._scope | self._constants.bound)
 
     @property
+    def join(self) -> Join:
+        """The correlation."""
+        return self._join
+
+    @property
+    def _is_numbered(self) -> bool:
+        """Whether the number of the last entry is known to what is found out."""
+        return self._follows or bool(self._after) or self._tells_steps
+
+    @property
     def links(self) -> list[DirectText]:
         """This, and those that follow it, in order."""
         return [self, *[code for _, code in self._after]]
@@ -234,6 +245,7 @@ class DirectText(ABC):
             add("steps.is_running = True")
             with self._lines.under("try:"):
                 add(_MEET if self._meets else "")
+                add("number = world.number" if self._is_numbered else "")
                 self._prepare()
                 if self._after or self._tells_steps:
                     add(f"step = world.steps + {self._n_steps}")
@@ -303,7 +315,7 @@ class DirectText(ABC):
     def _pass_on(self) -> None:
         """Write what lets results go on to the slots that are bound to them."""
         passed = "clock" if self._lateness is None else "passed"
-        self._lines.add(f"last = {self._last}" if self._after else "")
+        self._lines.add("last = number" if self._after else "")
         for place, (one, _) in enumerate(self._after, 1):
             given = _results(one.source)
             self._lines.add(f"""
@@ -457,8 +469,6 @@ class DirectText(ABC):
 
 class DirectFork(DirectText):
     """The function of an input that comes to slots of several correlations, all of which follow."""
-
-    _last = "world.number"
 
     @property
     def links(self) -> list[DirectText]:

@@ -120,8 +120,6 @@ class DirectWindowed(DirectText):
         self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None, **link: Unpack[Link]
     ) -> None:
         super().__init__(join, slot, steps, lateness, **link)
-        if self._follows:
-            self.identity = "identity"
         self._opener = opener
         self._scope |= in_windows(opener)
 
@@ -211,8 +209,7 @@ class DirectTotalsCode(DirectWindowed):
             """)
             with lines.under("if before is None or not is_unchanged(old[0], now):"):
                 lines.add(event_text("Update(key, now)", ("start", "end"), "(output, key)", "old"))
-        if self._follows or self._after:
-            lines.add(f"number = {'number' if self._follows else 'world.number'} + len(windows)")
+        lines.add("number += len(windows)" if self._is_numbered else "")
 
     def _change(self) -> None:
         for fate in (Fate.DELIVERED, Fate.EXPIRED):

@@ -39,6 +39,7 @@ from cartesius import (
 )
 from cartesius.batching.world import World
 from cartesius.data.events import EventDraft
+from cartesius.data.generated import TooDeep, define
 from cartesius.errors import InvalidArgument, WrongThread
 from cartesius.expressions.expressions import Apply, Constant, Part
 from cartesius.plan import Node, Opaque
@@ -512,3 +513,13 @@ def test_explain_says_how_a_correlation_runs() -> None:
     assert tier_line(Engine(asked)) == (
         "in place: a push is one function of its own, which calls clauses, as asking('x') runs as written"
     )
+
+
+def test_only_what_is_nested_too_deep_is_taken_for_that():
+    deep = "".join(f"{' ' * depth}for x in y:\n" for depth in range(30)) + " " * 30 + "pass\n"
+    with pytest.raises(TooDeep):
+        define("deep", deep, {})
+    with pytest.raises(TooDeep):
+        define("deep", f"deep = {'(' * 300}0{')' * 300}\n", {})
+    with pytest.raises(SyntaxError):  # a mistake of a generator, which nobody may swallow
+        define("wrong", "def wrong(:\n", {})
