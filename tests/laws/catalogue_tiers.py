@@ -120,17 +120,16 @@ class Way:
 
     def _attempt(self, call: Callable[[list[Any]], None]) -> tuple[list[str], str]:
         out: list[Any] = []
+        wrong = ""
         try:
             call(out)
-            if self.tier is not None:
-                self._tell_apart(out)
-        except Difference:
-            raise
         except Exception as error:  # of any kind: the others must raise the same
             emitted = vars(error).get("emitted")
             out += [] if emitted is None or out else events_of(emitted) if self.tier is None else []
-            return told(out), f"{type(error).__name__}: {error}"
-        return told(out), ""
+            wrong = f"{type(error).__name__}: {error}"
+        if self.tier is not None:
+            self._tell_apart(out)  # what rows before a wrong one have given stands as well
+        return told(out), wrong
 
     def _tell_apart(self, events: Sequence[Any]) -> None:
         """Two equal events are two events (SEMANTICS 1.9); changes of one row have that of the row."""
