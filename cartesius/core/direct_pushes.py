@@ -19,7 +19,7 @@ from cartesius.data.events import EARLIEST
 from cartesius.data.generated import TooDeep
 from cartesius.direct.direct_absences import absence_of
 from cartesius.direct.direct_changes import announcing_of, mapping_of, optional_slots, outer_of, rows_of
-from cartesius.direct.direct_clauses import DirectClauseCode, clauses_of
+from cartesius.direct.direct_clauses import clauses_of, following
 from cartesius.direct.direct_codes import product_of
 from cartesius.direct.direct_held import held_of
 from cartesius.direct.direct_texts import After, DirectFork
@@ -31,7 +31,7 @@ from cartesius.results.totals import Totals
 from cartesius.results.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
@@ -82,10 +82,15 @@ class DirectPushes:
         return make
 
     def _made(self, make: Make) -> DirectText | str:
+        code = make(self._steps, self._lateness).meet_by(self._leaving)
+        return code if code.calls_clauses else self._written(code)
+
+    def _written(self, code: DirectText) -> DirectText | str:
         try:
-            return make(self._steps, self._lateness).meet_by(self._leaving).ready()
+            assert code.function is not None  # Invariant: it is made, or that fails
         except (TooDeep, RecursionError):  # compiled, or written
             return "its text would be nested too deep for Python"
+        return code
 
     def _due_of(self, installed: Installed) -> Due | None:
         """Return what the deadlines of a restriction do, as the function of some input of its correlation knows it."""
@@ -98,19 +103,22 @@ class DirectPushes:
     def learn(self, reactive: Reactive) -> None:
         """Make the function of an input, if there can be one."""
         code = self.of(reactive)
-        if isinstance(code, DirectClauseCode):
+        if not isinstance(code, str) and code.calls_clauses:
             self._pushed[reactive] += 1
             if self._pushed[reactive] <= PUSHES_BEFORE:
                 return
+            code = self._known[reactive] = self._written(code)
         if not isinstance(code, str):
             self._functions[reactive] = code.function
 
     def why_not(self, reactive: Reactive) -> str:
         """Say why an event is not done by the function of its input, if that has not said so itself."""
         code = self.of(reactive)
-        if isinstance(code, DirectClauseCode) and reactive not in self._functions:
+        if isinstance(code, str):
+            return code
+        if code.calls_clauses and reactive not in self._functions:
             return f"of those that call clauses the first {PUSHES_BEFORE} are done as written"
-        return code if isinstance(code, str) else "it was the first, somebody is told of results, or an input has ended"
+        return "it was the first, somebody is told of results, or an input has ended"
 
     def ready(self, is_watched: Callable[[], bool], latest: Time) -> Direct:
         """Return the functions, if nothing stands in the way of using them; none knows what is over."""
@@ -129,50 +137,71 @@ class DirectPushes:
 
 
 def _of_input(program: Program, reactive: Reactive) -> Make | str:
-    """Return what makes the function of an input, with all that follows, or why it needs all of the handlers."""
+    """Return what makes the function of an input, with all that follows, or why it needs all of the handlers.
+
+    A correlation that has no function of its own runs as written within that of the others, if there are some.
+    """
     cone = _cone(program, reactive)
-    if isinstance(cone, str):
-        return cone
-    is_forked = len(program.bound[reactive]) > 1
-    places = {reactive: 0} | {
-        made: place for place, (join, _, _) in enumerate(cone, is_forked) for made in join.reactives
-    }
-    makes: list[After] = []
+    if not cone:
+        return f"{reactive.name} is bound to no slot"
     stored: list[SharedMemory] = []
-    for join, index, source in cone:
-        is_followed = any(made in program.bound for made in join.reactives)
-        make = _of_slot(program, join, join.slots[index], is_followed=is_followed)
-        if isinstance(make, str):
-            return make
-        shared = join.slots[index].shared
-        if shared is not None:
-            make = partial(make, reads=True) if shared in stored else make
-            stored.append(shared)
-        of_results = source is not reactive
-        makes.append(After(places[source], partial(make, of_results=True) if of_results else make))
+    found = [_of_join(program, reactive, join, coming, stored) for join, coming in cone]
+    reasons = [make for make in found if isinstance(make, str)]
+    if len(reasons) == len(found):
+        return reasons[0]
+    is_forked = len(program.bound[reactive]) > 1 or bool(reasons)
+    places = {reactive: 0} | {made: place for place, (join, _) in enumerate(cone, is_forked) for made in join.reactives}
+    makes: list[After] = []
+    for (join, coming), make in zip(cone, found, strict=True):
+        sources = tuple(dict.fromkeys([places[source] for _, source in coming]))
+        if not isinstance(make, str):
+            makes.append(After(sources, make))
+            continue
+        as_written = following(program, join, [(index, sources.index(places[one])) for index, one in coming], why=make)
+        if isinstance(as_written, str):
+            return as_written
+        makes.append(After(sources, as_written, calls=True))
     told = [places[output] for output in program.outputs if output in places]
-    first, _, _ = cone[0]
     if is_forked:
-        return partial(DirectFork, first, first.slots[cone[0][1]], after=makes, told=told)
-    if len(cone) == 1:
-        return makes[0].make
-    return partial(makes[0].make, after=makes[1:], told=told)
+        first, [(index, _), *_] = cone[0]
+        return partial(DirectFork, first, first.slots[index], after=makes, told=told)
+    leading = found[0]
+    assert not isinstance(leading, str)  # Invariant: else it is forked
+    return partial(leading, after=makes[1:], told=told) if len(makes) > 1 else leading
 
 
-def _cone(program: Program, reactive: Reactive) -> list[tuple[Join, int, Reactive]] | str:
-    """Return the slots that an event comes to, or its results, in order, with what is bound to each; or why not."""
-    found: dict[Join, tuple[int, Reactive]] = {}
+def _cone(program: Program, reactive: Reactive) -> list[tuple[Join, list[tuple[int, Reactive]]]]:
+    """Return the slots that an event comes to, or its results, by correlation in order, with what is bound to each."""
+    found: dict[Join, list[tuple[int, Reactive]]] = {}
     coming = [reactive]
     while coming:
         source = coming.pop()
         for join, index in program.bound.get(source, ()):
-            if join in found:
-                return f"{reactive.name} comes to several slots of {join.name}"
-            found[join] = (index, source)
-            coming += join.reactives
-    if not found:
-        return f"{reactive.name} is bound to no slot"
-    return [(join, *found[join]) for join in program.joins if join in found]
+            if join not in found:
+                coming += join.reactives
+            found.setdefault(join, []).append((index, source))
+    return [(join, found[join]) for join in program.joins if join in found]
+
+
+def _of_join(
+    program: Program,
+    reactive: Reactive,
+    join: Join,
+    coming: Sequence[tuple[int, Reactive]],
+    stored: list[SharedMemory],
+) -> Make | str:
+    """Return it for one correlation; what several share is stored by the first of them, which is noted."""
+    if len(coming) > 1:
+        return f"{reactive.name} comes to several slots of {join.name}"
+    ((index, source),) = coming
+    slot, is_followed = join.slots[index], any(made in program.bound for made in join.reactives)
+    make = _of_slot(program, join, slot, is_followed=is_followed)
+    if isinstance(make, str):
+        return make
+    if slot.shared is not None:
+        make = partial(make, reads=True) if slot.shared in stored else make
+        stored.append(slot.shared)
+    return make if source is reactive else partial(make, of_results=True)
 
 
 def _of_slot(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:

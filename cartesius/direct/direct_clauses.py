@@ -24,12 +24,14 @@ import attrs
 
 from cartesius.correlations.runners import InPlace
 from cartesius.data.entries import FRESH
+from cartesius.data.events import Delete, Update
 from cartesius.data.generated import TooDeep, commented
 from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import DirectPlaces, take_from
 from cartesius.direct.direct_shapes import Shape, sets_aside, standing
 from cartesius.direct.direct_texts import FAILING, FINISH, DirectText
 from cartesius.direct.leaving import Due, found_by
+from cartesius.effects.evidence import put_back
 from cartesius.effects.resumptions import running
 from cartesius.language.families import completes, push, select
 from cartesius.plan import facts
@@ -37,18 +39,21 @@ from cartesius.plan.nodes import Until
 from cartesius.programs.doors import checked_value
 from cartesius.programs.give_ups import LeftToClauses
 from cartesius.results.outputs import Events
-from cartesius.rows.deliveries import entry_of
+from cartesius.rows.deliveries import concerning, entry_of
 from cartesius.rows.enumeration import Product
+from cartesius.rows.following import note_doors
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
-    from cartesius.direct.direct_texts import Make
+    from cartesius.data.events import Event, Time
+    from cartesius.direct.direct_texts import Linked, Make
     from cartesius.language.families import Slot
+    from cartesius.language.reactives import Reactive
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
     from cartesius.storage.kept_rows import KeptRows
@@ -76,12 +81,15 @@ def clauses_of(program: Program, join: Join, index: int, *, why: str) -> Make | 
     reason = standing(program, join, has_absent=True)
     if reason:
         return reason
+    return partial(DirectClauseCode, _shape_of(program, join, slot, why))
+
+
+def _shape_of(program: Program, join: Join, slot: Slot, why: str) -> ClauseShape:
     bindings = join.bindings
     is_plain = not (slot.is_table or slot.has_windows or join.batch.versions or join.pattern.absent.names)
     is_plain = is_plain and all(needed.space is not None for needed in bindings.needed[slot.index])
     combined = _combined(join, slot) if is_plain else None
-    kept = program.kept.get(slot.reactive)
-    return partial(DirectClauseCode, ClauseShape(join, slot, kept, is_plain, combined, why))
+    return ClauseShape(join, slot, program.kept.get(slot.reactive), is_plain, combined, why)
 
 
 def _combined(join: Join, slot: Slot) -> Shape | None:
@@ -105,9 +113,18 @@ def _combined(join: Join, slot: Slot) -> Shape | None:
 class DirectClauseCode(DirectText):
     """The function of one slot, and its text, which are made when somebody asks for them."""
 
-    def __init__(self, shape: ClauseShape, steps: Steps, lateness: int | None) -> None:
+    def __init__(
+        self,
+        shape: ClauseShape,
+        steps: Steps,
+        lateness: int | None,
+        *,
+        as_written: AsWritten | None = None,
+        **link: Any,
+    ) -> None:
         join, slot = shape.join, shape.slot
-        super().__init__(join, slot, steps, lateness)
+        super().__init__(join, slot, steps, lateness, **link)
+        self._as_written = as_written
         self.why = shape.why
         self._shape = shape
         come_to, self._is_counted = join.way_in(slot) if shape.is_plain else (join.come, True)
@@ -122,18 +139,8 @@ class DirectClauseCode(DirectText):
 
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:
-        """What lets entries leave that the clock has passed, without clauses, unless somebody is told of it."""
-        join, batch = self._join, self._join.batch
-        told = (batch.partial, batch.absences, batch.versions, batch.windows, batch.freed)
-        if batch.tells_steps or any(one is not None for one in told) or any(one.is_table for one in join.slots):
-            return {}
-        takes = {slot.index: partial(take_from, slot.memory) for slot in join.slots}
-        bands = [one for one in join.installed if isinstance(one.node, Until) and one.is_settled]
-        return {one: Due(found_by(one, takes)) for one in bands}
-
-    def ready(self) -> Self:
-        """Return the code: to write and compile it takes as long as a hundred pushes."""
-        return self
+        """What lets entries leave that the clock has passed."""
+        return _dues_of(self._join)
 
     @cached_property
     def function(self) -> Callable[..., Any]:
@@ -142,9 +149,11 @@ class DirectClauseCode(DirectText):
         try:
             return super().function
         except TooDeep:
-            shallow = attrs.evolve(self._shape, combined=None)
-            other = DirectClauseCode(shallow, self._scope["steps"], self._lateness)
-            other.meet_by(self._scope["leaving"])
+            shallow, mine = attrs.evolve(self._shape, combined=None), self._as_written
+            other = DirectClauseCode(
+                shallow, self._scope["steps"], self._lateness, as_written=mine, follows=self._follows
+            )
+            other._scope |= {"leaving": self._scope.get("leaving")}
             function, self._lines, self._constants = other.function, other._lines, other._constants
             return function
 
@@ -155,6 +164,9 @@ class DirectClauseCode(DirectText):
         bound |= {"join": join, "batch": join.batch, "admits": join.batch.body.admits, "lets_leave": join.batch.leaving}
         bound |= {"come_to": self._come_to, "slot": slot}
         bound |= {"completes": join.bindings.operations[completes], "arrived": frozenset((slot.index,))}
+        if self._as_written is not None:
+            bound |= {"as_written": self._as_written.function, "checked": self._as_written.checked}
+            bound |= {"as_change": as_change}
         bound |= {"LeftToClauses": LeftToClauses}
         bound |= {"is_simple": self._is_simple, "unlimited": self._unlimited}
         bound |= {"pushed": pushed, "pushed_under": pushed_under, "push_of_slot": slot.operations[push]}
@@ -181,6 +193,9 @@ class DirectClauseCode(DirectText):
         return True
 
     def _write(self) -> None:
+        if self._follows:
+            self._write_following()
+            return
         add = self._lines.add
         with self._lines.under("def push(value, at):"):
             self._door()
@@ -193,16 +208,48 @@ class DirectClauseCode(DirectText):
             add(FINISH if self._meets else "")
             add("world.finish()\nreturn out")
 
+    def _write_following(self) -> None:
+        add = self._lines.add
+        with self._lines.under("def follow(results, number, step, passed):"):
+            add("""
+                if len(results) > 1:
+                    yield from as_written(results, number, step, passed)
+                    return
+                (event,) = results
+                value, start, end, identity = event.value, event.start, event.end, event.identity
+                world.number = number
+            """)
+            self._prepare_to_call()
+            with self._lines.under("try:"):
+                self._find_out()
+                self._call()
+            add("""
+                except BaseException:
+                    here["stack"], here["copy"], here["performing"] = stack, copy, performing
+                    outermost.outer = above
+                    raise
+                given = checked(out)
+                yield given
+                world.number = given[1]
+            """)
+
     def _prepare(self) -> None:
+        self._prepare_to_call()
+        self._lines.add("""
+            begun, met = None, None
+            ordinal = world.events + 1
+            steps.is_running = True
+        """)
+
+    def _prepare_to_call(self) -> None:
+        """Write what the event is, and what must be put back."""
         if self._shape.is_plain:
             super()._prepare()
         self._lines.add("""
             here = running().__dict__
             stack, copy, performing = here.get("stack"), here.get("copy"), here.get("performing")
-            above, begun, met = outermost.outer, None, None
-            ordinal = world.events + 1
+            above = outermost.outer
             out = []
-            steps.is_running = True
         """)
 
     def _fail(self) -> None:
@@ -226,6 +273,8 @@ class DirectClauseCode(DirectText):
             self._keys()
             self._entry()
             self._lines.add(f"{self._part}.number = -1")
+        elif self._follows:
+            self._lines.add(f"{self._part} = entry_of(slot, as_change(reactive, event))")
         elif self._slot.reactive.table:
             self._lines.add("value = checked_value(reactive, value)")
 
@@ -254,6 +303,15 @@ class DirectClauseCode(DirectText):
                 event = Event(value, start, end, 1, source, (source, ordinal))
                 {self._part} = entry_of(slot, {change})
             """)
+        self._call()
+        self._lines.add("""
+            if deadlines.soon or deadlines.floored or join.has_played:
+                out = steps.finished(out)
+            journal.is_open = True  # who has called it closes it when it has what comes out
+        """)
+
+    def _call(self) -> None:
+        """Write what the clauses do, and what comes of that."""
         self._lines.add("" if self._is_counted else self._count(Fate.DELIVERED))
         self._lines.add("""
             outermost.outer = stack
@@ -271,9 +329,6 @@ class DirectClauseCode(DirectText):
         self._lines.add("""
             here["stack"], here["copy"], here["performing"] = stack, copy, performing
             outermost.outer = above
-            if deadlines.soon or deadlines.floored or join.has_played:
-                out = steps.finished(out)
-            journal.is_open = True  # who has called it closes it when it has what comes out
         """)
 
     def _let_in(self) -> None:
@@ -343,7 +398,7 @@ class DirectClauseCode(DirectText):
         """)
         with self._lines.under(f"if gone{own}:"):
             self._lines.add(f"go_out = memory{own}.remove")
-            if self._is_stored:
+            if self._is_stored and not self._follows:
                 self._lines.add("""
                     if not (lets_leave or deadlines.soon or deadlines.floored or join.has_played):
                         go_out, journal.is_open = go, True  # nothing follows that may fail
@@ -354,3 +409,111 @@ class DirectClauseCode(DirectText):
                 gone{own}.clear()
             """)
         self._lines.add("if lets_leave:\n    batch.let_leave()")
+
+
+def following(
+    program: Program, join: Join, taking: Sequence[tuple[int, int]], *, why: str
+) -> Callable[..., Linked] | str:
+    """Return what makes the function of a correlation that calls clauses, in a push with others; or why it cannot.
+
+    Args:
+        program: Of which it is one.
+        join: The correlation.
+        taking: The slots that something comes to, and from which of the sources that it is given.
+        why: It calls clauses.
+    """
+    is_kept = any(one.reactive in program.kept for one in join.slots)
+    if not join.is_in_place or is_kept or standing(program, join, is_followed=True, has_absent=True):
+        return why
+    is_followed = any(made in program.bound for made in join.reactives)
+    as_written = AsWritten(join, taking, why, is_followed=is_followed)
+    slot = join.slots[taking[0][0]]
+    if len(taking) > 1 or slot.notes_door:
+        return as_written.with_steps
+    return partial(DirectClauseCode, _shape_of(program, join, slot, why), as_written=as_written)
+
+
+class AsWritten:
+    """A correlation that runs as written after others, in one push: it changes the state, but so that it can be undone.
+
+    So whoever it follows begins a step that the journal undoes, as long as something may still fail.
+
+    Args:
+        join: The correlation.
+        taking: The slots that something comes to, and from which of the sources that it is given.
+        why: It has no function of its own.
+        is_followed: Whether something is made of its results.
+    """
+
+    def __init__(self, join: Join, taking: Sequence[tuple[int, int]], why: str, *, is_followed: bool) -> None:
+        self.join, self.why, self._is_followed = join, why, is_followed
+        self._taking = [(join.slots[index], source) for index, source in taking]
+        self._is_of_one = len({source for _, source in taking}) == 1
+        self._world = join.world
+
+    def with_steps(self, *_: Any, **__: Any) -> Self:
+        """Return this: it needs to know nothing of the engine, nor of what it follows."""
+        return self
+
+    @cached_property
+    def dues(self) -> Mapping[Installed, Due]:
+        """What lets entries leave that the clock has passed."""
+        return _dues_of(self.join)
+
+    def shown(self) -> str:
+        """Return what stands in the place of a text."""
+        return f"# {commented(self.join.name)} runs as written, as {commented(self.why)}\n"
+
+    def function(self, results: Any, number: int, step: int, _passed: Time) -> Iterator[tuple[list[Event], int]]:
+        """Give what comes of the results, of each source if there are several, and the last number of an entry."""
+        join, world, put_back_handlers = self.join, self._world, put_back()
+        sources = [results] if self._is_of_one else results
+        world.number = number
+        events = {slot.reactive: sources[source] for slot, source in self._taking}
+        batches = {
+            slot.index: [entry_of(slot, as_change(slot.reactive, event)) for event in coming]
+            for slot, source in self._taking
+            if (coming := concerning(slot, sources[source]))
+        }
+        note_doors(batches, join.slots, step, events)
+        try:
+            out = join.deliver(batches)
+        except BaseException:
+            put_back_handlers()
+            raise
+        given = self.checked(out)
+        yield given
+        _, world.number = given
+
+    def checked(self, out: list[Event]) -> tuple[list[Event], int]:
+        """Return what has come out, and the number of the last entry.
+
+        Raises:
+            LeftToClauses: More follows from it than those that come after it know of.
+        """
+        world, join = self._world, self.join
+        if world.deadlines.soon or join.has_played or join.is_done:
+            reason = "more follows from what runs as written, or it completes"
+            raise LeftToClauses(reason)
+        if self._is_followed and any(event.weight < 0 or event.span is not None for event in out):
+            reason = "what runs as written takes back what goes on"
+            raise LeftToClauses(reason)
+        return out, world.number
+
+
+def as_change(reactive: Reactive, event: Event) -> Event:
+    """Return an event, of a table with the row that is pushed as a change of it."""
+    if not reactive.table or isinstance(event.value, Update | Delete):
+        return event
+    return attrs.evolve(event, value=checked_value(reactive, event.value))
+
+
+def _dues_of(join: Join) -> Mapping[Installed, Due]:
+    """Return what lets entries leave that the clock has passed, without clauses, unless somebody is told of it."""
+    batch = join.batch
+    told = (batch.partial, batch.absences, batch.versions, batch.windows, batch.freed)
+    if batch.tells_steps or any(one is not None for one in told) or any(one.is_table for one in join.slots):
+        return {}
+    takes = {slot.index: partial(take_from, slot.memory) for slot in join.slots}
+    bands = [one for one in join.installed if isinstance(one.node, Until) and one.is_settled]
+    return {one: Due(found_by(one, takes)) for one in bands}

@@ -18,7 +18,7 @@ import heapq
 from abc import ABC, abstractmethod
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self, TypedDict, Unpack
 
 from cartesius.correlations.placements import gates_of
 from cartesius.data.calendars import is_dated
@@ -98,15 +98,37 @@ WRAP: Final = """
     if type(value) not in plain:
         value = wrap(value)
 """
+_BEGUN: Final = """
+    begun = None
+"""
+_BEGIN: Final = """
+    if met is not None:
+        journal.is_open = False  # it can be taken back
+    begun = world.begin()
+    world.events, world.latest, world.steps, world.clock = ordinal, latest, step, PASSED
+"""
 FAILING: Final = "return steps.given_up.failed(error)  # as written it fails again, and says where"
+_FAIL_UNDOING: Final = f"""
+    except BaseException as error:
+        if begun is not None and not journal.is_open:
+            steps.undo(begun)
+        if met is not None and not journal.is_open:
+            journal.is_open = True
+            met.undo()
+        if isinstance(error, Exception) and not journal.is_open:
+            {FAILING}
+        raise
+"""
 
 
 class After(NamedTuple):
-    """A slot that comes after others in a push."""
+    """What comes after others in a push."""
 
-    source: int
-    """Whose results come to it: the number of what comes before, in order; 0 is the first."""
-    make: Make
+    sources: tuple[int, ...]
+    """Whose results come to it: the numbers of what comes before, in order; 0 is the first."""
+    make: Callable[..., Linked]
+    calls: bool = False
+    """Whether it runs clauses, which change the state as they go."""
 
 
 class Link(TypedDict, total=False):
@@ -122,6 +144,34 @@ class Link(TypedDict, total=False):
     """What follows, of the first one: each after all that comes to it."""
     told: Sequence[int]
     """Whose results are told, of the first one: their numbers, in order."""
+
+
+class Linked(Protocol):
+    """One correlation of those that a push comes to."""
+
+    @property
+    def join(self) -> Join:
+        """It."""
+        ...
+
+    @property
+    def why(self) -> str:
+        """Why it calls clauses, if it does."""
+        ...
+
+    @property
+    def dues(self) -> Mapping[Installed, Due]:
+        """What the deadlines of its restrictions do, as far as that is known."""
+        ...
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """What does it."""
+        ...
+
+    def shown(self) -> str:
+        """Return it as text."""
+        ...
 
 
 class DirectText(ABC):
@@ -142,6 +192,8 @@ class DirectText(ABC):
 
     identity: str = "(source, ordinal)"
     row_key: ClassVar[str] = "ABSENT"
+    why: str = ""
+    """Why it calls clauses, if it does."""
 
     def __init__(
         self,
@@ -181,7 +233,6 @@ class DirectText(ABC):
         self._scope |= {"where": body.where, "yields": body.yields}
         self._after = [(one, one.make(steps, None, follows=True)) for one in link.get("after", ())]
         self._told = [_results(number) for number in link.get("told", (0,))]
-        self._scope |= {f"follow{place}": code.function for place, (_, code) in enumerate(self._after, 1)}
 
     def meet_by(self, leaving: Leaving) -> Self:
         """Say what meets the deadlines; return the code."""
@@ -193,16 +244,12 @@ class DirectText(ABC):
         """What the deadlines of its restrictions do, as far as that is known."""
         return {}
 
-    def ready(self) -> Self:
-        """Write the function now, unless that is worth its while only after some pushes; return the code."""
-        assert self.function is not None  # Invariant: it is made, or that fails
-        return self
-
     @cached_property
     def function(self) -> Callable[..., Any]:
         """The function, which is written when somebody asks for it."""
         self._write()
-        return define("follow" if self._follows else "push", self._lines.text, self._scope | self._constants.bound)
+        bound = self._scope | {f"follow{place}": code.function for place, (_, code) in enumerate(self._after, 1)}
+        return define("follow" if self._follows else "push", self._lines.text, bound | self._constants.bound)
 
     @property
     def join(self) -> Join:
@@ -215,9 +262,24 @@ class DirectText(ABC):
         return self._follows or bool(self._after) or self._tells_steps
 
     @property
-    def links(self) -> list[DirectText]:
+    def links(self) -> list[Linked]:
         """This, and those that follow it, in order."""
         return [self, *[code for _, code in self._after]]
+
+    @property
+    def _calls(self) -> bool:
+        """Whether something that follows runs clauses, which change the state as they go."""
+        return any(one.calls for one, _ in self._after)
+
+    @property
+    def calls_clauses(self) -> bool:
+        """Whether it does, or one that follows: to write and compile that takes as long as a hundred pushes."""
+        return any(link.why for link in self.links)
+
+    @property
+    def _passed(self) -> str:
+        """The name of where the clock will be."""
+        return "clock" if self._lateness is None else "passed"
 
     def shown(self) -> str:
         """Return the text, with the pattern that it came from, and what the bound names in it are."""
@@ -241,7 +303,8 @@ class DirectText(ABC):
             self._door()
             add("ordinal = world.events + 1")
             add("out, early = [], []" if self._after else "out = early = []")  # what deadlines give
-            add("met = None" if self._meets else "")
+            add("met = None" if self._meets or self._calls else "")
+            add(_BEGUN if self._calls else "")
             add("steps.is_running = True")
             with self._lines.under("try:"):
                 add(_MEET if self._meets else "")
@@ -249,17 +312,20 @@ class DirectText(ABC):
                 self._prepare()
                 if self._after or self._tells_steps:
                     add(f"step = world.steps + {self._n_steps}")
+                add(_BEGIN.replace("PASSED", self._passed) if self._calls else "")
                 self._find_out()
                 self._pass_on()
+                add("journal.is_open = True" if self._calls else "")
             self._fail()
             add("""
                 finally:
                     steps.is_running = False
             """)
-            add(self._come)
+            add("world.number = begun[0]" if self._calls else self._come)
             self._change()
             self._let_follow()
             add(FINISH if self._meets else "")
+            add("world.finish()" if self._calls else "")
             add(self._return)
 
     @property
@@ -314,14 +380,14 @@ class DirectText(ABC):
 
     def _pass_on(self) -> None:
         """Write what lets results go on to the slots that are bound to them."""
-        passed = "clock" if self._lateness is None else "passed"
         self._lines.add("last = number" if self._after else "")
         for place, (one, _) in enumerate(self._after, 1):
-            given = _results(one.source)
+            given = [_results(source) for source in one.sources]
+            come = given[0] if len(given) == 1 else f"({', '.join(given)})"
             self._lines.add(f"""
                 chain{place}, {_results(place)} = None, []
-                if {given}:
-                    chain{place} = follow{place}({given}, last, step, {passed})
+                if {" or ".join(given)}:
+                    chain{place} = follow{place}({come}, last, step, {self._passed})
                     {_results(place)}, last = next(chain{place})
             """)
 
@@ -348,6 +414,9 @@ class DirectText(ABC):
 
     def _fail(self) -> None:
         """Write what becomes of a failure: what has been met is taken back, unless the event has come by then."""
+        if self._calls:
+            self._lines.add(_FAIL_UNDOING)
+            return
         if not self._meets:
             self._lines.add(f"except Exception as error:\n    {FAILING}")
             return
@@ -471,7 +540,7 @@ class DirectFork(DirectText):
     """The function of an input that comes to slots of several correlations, all of which follow."""
 
     @property
-    def links(self) -> list[DirectText]:
+    def links(self) -> list[Linked]:
         """Those that follow it, in order."""
         return [code for _, code in self._after]
 

@@ -266,16 +266,17 @@ def _load_copies(installed: Installed, copies: list[Any], known: dict[int, Entry
 def save_world(world: World, joins: list[Join]) -> dict[str, Any]:
     """Return the shared state."""
     places = {one: (place, one.number) for place, join in enumerate(joins) for one in join.installed}
+    wanted = world.deadlines.wanted()
     return {
         "clock": world.clock,
         "dated": bool(world.calendar.is_dated),  # of ints a generated function takes no note
         "number": world.number,
         "steps": world.steps,
         "candidates": world.candidates,
-        "deadlines": [
-            (time, number, *places[installed], key) for time, _, number, installed, key in world.deadlines.wanted()
+        "deadlines": [  # by rank: which correlation of a step was the first to ask says nothing
+            (time, rank, *places[installed], key) for rank, (time, _, _, installed, key) in enumerate(wanted, 1)
         ],
-        "deadline_number": world.deadlines.number,
+        "deadline_number": len(wanted),
         "late": world.late,
     }
 

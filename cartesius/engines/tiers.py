@@ -8,13 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cartesius.data.generated import commented
-from cartesius.direct.direct_clauses import DirectClauseCode
 from cartesius.errors import NotInstalled
 from cartesius.installation import needing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cartesius.core.engine_core import EngineCore
     from cartesius.correlations.join_shape import Join
+    from cartesius.direct.direct_texts import DirectText
     from cartesius.language.reactives import Reactive
 
 
@@ -27,18 +29,24 @@ def tier_of(engine: EngineCore, join: Join) -> str:
     found = {slot.reactive: engine._pushes.of(slot.reactive) for slot in join.slots if slot.reactive.pattern is None}
     reasons = list(dict.fromkeys([code for code in found.values() if isinstance(code, str)]))
     if found and not reasons:
-        through = dict.fromkeys([code.why for code in found.values() if isinstance(code, DirectClauseCode)])
-        calling = "".join(f", which calls clauses, as {why}" for why in through)
-        return f"in place: a push is one function of its own{calling}{_but(engine, *found)}"
-    codes = {name: engine._pushes.of(one) for name, one in engine.inputs.items()} if not found else {}
-    around = [
-        name
-        for name, code in codes.items()
+        codes = [code for code in found.values() if not isinstance(code, str)]
+        return f"in place: a push is one function of its own{_calling(join, codes)}{_but(engine, *found)}"
+    every = {name: engine._pushes.of(one) for name, one in engine.inputs.items()} if not found else {}
+    around = {
+        name: code
+        for name, code in every.items()
         if not isinstance(code, str) and any(link.join is join for link in code.links)
-    ]
+    }
     if around:
-        return f"in place: within the function of a push into {', '.join(around)}"
+        calling = _calling(join, around.values())
+        return f"in place: within the function of a push into {', '.join(around)}{calling}"
     return f"in place: by direct calls of the clauses, as {reasons[0] if reasons else 'it has no input of its own'}"
+
+
+def _calling(join: Join, codes: Iterable[DirectText]) -> str:
+    """Say why functions call the clauses of a correlation, if they do."""
+    reasons = dict.fromkeys([link.why for code in codes for link in code.links if link.join is join and link.why])
+    return "".join(f", which calls clauses, as {why}" for why in reasons)
 
 
 def _but(engine: EngineCore, *inputs: Reactive) -> str:
