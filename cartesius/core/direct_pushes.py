@@ -145,15 +145,16 @@ def _of_input(program: Program, reactive: Reactive) -> Make | str:
     if not cone:
         return f"{reactive.name} is bound to no slot"
     stored: list[SharedMemory] = []
-    found = [_of_join(program, reactive, join, coming, stored) for join, coming in cone]
-    reasons = [make for make in found if isinstance(make, str)]
-    if len(reasons) == len(found):
-        return reasons[0]
-    is_forked = len(program.bound[reactive]) > 1 or bool(reasons)
+    found = {join: _of_join(program, reactive, join, coming, stored) for join, coming in cone}
+    _share_alike(found)
+    leading, *_ = found.values()
+    if isinstance(leading, str) and len(program.bound[reactive]) == len(cone) == 1:
+        return leading
+    is_forked = len(program.bound[reactive]) > 1 or any(isinstance(make, str) for make in found.values())
     places = {reactive: 0} | {made: place for place, (join, _) in enumerate(cone, is_forked) for made in join.reactives}
     makes: list[After] = []
-    for (join, coming), make in zip(cone, found, strict=True):
-        sources = tuple(dict.fromkeys([places[source] for _, source in coming]))
+    for join, coming in cone:
+        make, sources = found[join], tuple(dict.fromkeys([places[source] for _, source in coming]))
         if not isinstance(make, str):
             makes.append(After(sources, make))
             continue
@@ -165,7 +166,6 @@ def _of_input(program: Program, reactive: Reactive) -> Make | str:
     if is_forked:
         first, [(index, _), *_] = cone[0]
         return partial(DirectFork, first, first.slots[index], after=makes, told=told)
-    leading = found[0]
     assert not isinstance(leading, str)  # Invariant: else it is forked
     return partial(leading, after=makes[1:], told=told) if len(makes) > 1 else leading
 
@@ -202,6 +202,20 @@ def _of_join(
         make = partial(make, reads=True) if slot.shared in stored else make
         stored.append(slot.shared)
     return make if source is reactive else partial(make, of_results=True)
+
+
+def _share_alike(found: dict[Join, Make | str]) -> None:
+    """Let all that share a memory call clauses, if one of them does."""
+    calling = [join for join, make in found.items() if isinstance(make, str)]
+    shared: set[SharedMemory] = set()
+    while calling:
+        shared.update(slot.shared for join in calling for slot in join.slots if slot.shared is not None)
+        calling = [
+            join
+            for join, make in found.items()
+            if not isinstance(make, str) and any(slot.shared in shared for slot in join.slots)
+        ]
+        found.update(dict.fromkeys(calling, "it shares a memory with what runs as written"))
 
 
 def _of_slot(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:

@@ -423,12 +423,12 @@ def following(
         why: It calls clauses.
     """
     is_kept = any(one.reactive in program.kept for one in join.slots)
-    if not join.is_in_place or is_kept or standing(program, join, is_followed=True, has_absent=True):
+    if not join.is_in_place or is_kept or standing(program, join, is_followed=True, has_absent=True, may_share=True):
         return why
     is_followed = any(made in program.bound for made in join.reactives)
     as_written = AsWritten(join, taking, why, is_followed=is_followed)
     slot = join.slots[taking[0][0]]
-    if len(taking) > 1 or slot.notes_door:
+    if len(taking) > 1 or slot.notes_door or any(one.shared is not None for one in join.slots):
         return as_written.with_steps
     return partial(DirectClauseCode, _shape_of(program, join, slot, why), as_written=as_written)
 
@@ -471,7 +471,7 @@ class AsWritten:
         world.number = number
         events = {slot.reactive: sources[source] for slot, source in self._taking}
         batches = {
-            slot.index: [entry_of(slot, as_change(slot.reactive, event)) for event in coming]
+            slot.index: [entry_of(slot, as_change(slot.reactive, event)) for event in coming] if _stores(slot) else []
             for slot, source in self._taking
             if (coming := concerning(slot, sources[source]))
         }
@@ -484,6 +484,9 @@ class AsWritten:
         given = self.checked(out)
         yield given
         _, world.number = given
+        for slot, _ in self._taking:
+            if slot.shared is not None:
+                slot.shared.settle()
 
     def checked(self, out: list[Event]) -> tuple[list[Event], int]:
         """Return what has come out, and the number of the last entry.
@@ -499,6 +502,11 @@ class AsWritten:
             reason = "what runs as written takes back what goes on"
             raise LeftToClauses(reason)
         return out, world.number
+
+
+def _stores(slot: Slot) -> bool:
+    """Whether a slot stores what comes to it; not so if another one has, which it shares its memory with."""
+    return slot.shared is None or slot.shared.stores(slot)
 
 
 def as_change(reactive: Reactive, event: Event) -> Event:
