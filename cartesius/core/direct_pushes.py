@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
 
 from cartesius.data.events import EARLIEST
 from cartesius.data.generated import TooDeep
@@ -72,9 +75,7 @@ class DirectPushes:
 
     def _maker(self, reactive: Reactive) -> Make | str:
         program = self._program
-        make: Make | str = "what leaves, or is decided, waits for what gates hold"
-        if not any(join.world.deadlines.floored for join in program.joins):
-            make = _of_input(program, reactive)
+        make = _of_input(program, reactive)
         bound = program.bound.get(reactive, [])
         if isinstance(make, str) and len(bound) == 1:
             through_clauses = clauses_of(program, *bound[0], why=make)
@@ -98,7 +99,9 @@ class DirectPushes:
         codes = (self.of(reactive) for reactive in self._program.inputs.values() if self._leads_to(reactive, made))
         links = (link for code in codes if not isinstance(code, str) for link in code.links)
         dues = (link.dues for link in links if link.join is installed.join)
-        return next((found[installed] for found in dues if installed in found), None)
+        due = next((found[installed] for found in dues if installed in found), None)
+        goes_on = any(one in self._program.bound for one in installed.join.reactives)
+        return attrs.evolve(due, goes_on=goes_on) if due is not None else None
 
     def learn(self, reactive: Reactive) -> None:
         """Make the function of an input, if there can be one."""
@@ -146,7 +149,10 @@ def _of_input(program: Program, reactive: Reactive) -> Make | str:
         return f"{reactive.name} is bound to no slot"
     stored: list[SharedMemory] = []
     found = {join: _of_join(program, reactive, join, coming, stored) for join, coming in cone}
+    if any(_waits_for_gates(join) for join, _ in cone):  # more steps may follow, which must be undone with it
+        found |= {join: "others wait for what gates hold" for join, make in found.items() if not isinstance(make, str)}
     _share_alike(found)
+    finishes = all(isinstance(make, str) for make in found.values())
     leading, *_ = found.values()
     if isinstance(leading, str) and len(program.bound[reactive]) == len(cone) == 1:
         return leading
@@ -158,20 +164,23 @@ def _of_input(program: Program, reactive: Reactive) -> Make | str:
         if not isinstance(make, str):
             makes.append(After(sources, make))
             continue
-        as_written = following(program, join, [(index, sources.index(places[one])) for index, one in coming], why=make)
+        as_written = following(
+            program, join, [(index, sources.index(places[one])) for index, one in coming], why=make, finishes=finishes
+        )
         if isinstance(as_written, str):
             return as_written
         makes.append(After(sources, as_written, calls=True))
     told = [places[output] for output in program.outputs if output in places]
     if is_forked:
-        first, [(index, _), *_] = cone[0]
+        first, coming = cone[0]
+        index = next(index for index, source in coming if source is reactive)
         return partial(DirectFork, first, first.slots[index], after=makes, told=told)
     assert not isinstance(leading, str)  # Invariant: else it is forked
     return partial(leading, after=makes[1:], told=told) if len(makes) > 1 else leading
 
 
 def _cone(program: Program, reactive: Reactive) -> list[tuple[Join, list[tuple[int, Reactive]]]]:
-    """Return the slots that an event comes to, or its results, by correlation in order, with what is bound to each."""
+    """Return the slots that an event comes to, or its results, by correlation, in order, with what is bound to each."""
     found: dict[Join, list[tuple[int, Reactive]]] = {}
     coming = [reactive]
     while coming:
@@ -180,7 +189,7 @@ def _cone(program: Program, reactive: Reactive) -> list[tuple[Join, list[tuple[i
             if join not in found:
                 coming += join.reactives
             found.setdefault(join, []).append((index, source))
-    return [(join, found[join]) for join in program.joins if join in found]
+    return [(join, sorted(found[join], key=itemgetter(0))) for join in program.joins if join in found]
 
 
 def _of_join(
@@ -191,6 +200,8 @@ def _of_join(
     stored: list[SharedMemory],
 ) -> Make | str:
     """Return it for one correlation; what several share is stored by the first of them, which is noted."""
+    if _waits_for_gates(join):
+        return "what leaves, or is decided, waits for what gates hold"
     if len(coming) > 1:
         return f"{reactive.name} comes to several slots of {join.name}"
     ((index, source),) = coming
@@ -202,6 +213,10 @@ def _of_join(
         make = partial(make, reads=True) if slot.shared in stored else make
         stored.append(slot.shared)
     return make if source is reactive else partial(make, of_results=True)
+
+
+def _waits_for_gates(join: Join) -> bool:
+    return any(one in join.world.deadlines.floored for one in join.installed)
 
 
 def _share_alike(found: dict[Join, Make | str]) -> None:
@@ -232,7 +247,7 @@ def _of_one(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> M
         return held
     if isinstance(join.batch.output, Totals):
         return totals_of(program, join, is_followed=is_followed)
-    return absence_of(program, join, slot.index) if join.pattern.absent.names else None
+    return absence_of(program, join, slot.index, is_followed=is_followed) if join.pattern.absent.names else None
 
 
 def _of_stream(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _KNOWN: Final = frozenset({KeyBy, Let, Never})
 
 
-def absence_of(program: Program, join: Join, index: int) -> Make | str:
+def absence_of(program: Program, join: Join, index: int, *, is_followed: bool) -> Make | str:
     """Return what makes the function of one of the two slots, or why it needs all of the handlers."""
     batch, slot = join.batch, join.slots[index]
     strange = run_as_written(join, _KNOWN)
@@ -55,7 +55,9 @@ def absence_of(program: Program, join: Join, index: int) -> Make | str:
         return f"keys are not those of both slots of {never.restriction!r}"
     if sets_aside(join):
         return "events without a key are looked for, and set aside"
-    return standing(program, join, has_absent=True) or partial(DirectAbsenceCode, join, slot, never)
+    return standing(program, join, is_followed=is_followed, has_absent=True) or partial(
+        DirectAbsenceCode, join, slot, never
+    )
 
 
 class DirectAbsenceCode(DirectText):

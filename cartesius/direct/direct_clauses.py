@@ -412,7 +412,7 @@ class DirectClauseCode(DirectText):
 
 
 def following(
-    program: Program, join: Join, taking: Sequence[tuple[int, int]], *, why: str
+    program: Program, join: Join, taking: Sequence[tuple[int, int]], *, why: str, finishes: bool
 ) -> Callable[..., Linked] | str:
     """Return what makes the function of a correlation that calls clauses, in a push with others; or why it cannot.
 
@@ -421,12 +421,13 @@ def following(
         join: The correlation.
         taking: The slots that something comes to, and from which of the sources that it is given.
         why: It calls clauses.
+        finishes: Whether further steps may follow, as all others of the push call clauses, too.
     """
     is_kept = any(one.reactive in program.kept for one in join.slots)
     if not join.is_in_place or is_kept or standing(program, join, is_followed=True, has_absent=True, may_share=True):
         return why
     is_followed = any(made in program.bound for made in join.reactives)
-    as_written = AsWritten(join, taking, why, is_followed=is_followed)
+    as_written = AsWritten(join, taking, why, is_followed=is_followed, finishes=finishes)
     slot = join.slots[taking[0][0]]
     if len(taking) > 1 or slot.notes_door or any(one.shared is not None for one in join.slots):
         return as_written.with_steps
@@ -443,10 +444,13 @@ class AsWritten:
         taking: The slots that something comes to, and from which of the sources that it is given.
         why: It has no function of its own.
         is_followed: Whether something is made of its results.
+        finishes: Whether further steps may follow, as all others of the push call clauses, too.
     """
 
-    def __init__(self, join: Join, taking: Sequence[tuple[int, int]], why: str, *, is_followed: bool) -> None:
-        self.join, self.why, self._is_followed = join, why, is_followed
+    def __init__(
+        self, join: Join, taking: Sequence[tuple[int, int]], why: str, *, is_followed: bool, finishes: bool
+    ) -> None:
+        self.join, self.why, self._is_followed, self._finishes = join, why, is_followed, finishes
         self._taking = [(join.slots[index], source) for index, source in taking]
         self._is_of_one = len({source for _, source in taking}) == 1
         self._world = join.world
@@ -495,7 +499,7 @@ class AsWritten:
             LeftToClauses: More follows from it than those that come after it know of.
         """
         world, join = self._world, self.join
-        if world.deadlines.soon or join.has_played or join.is_done:
+        if join.is_done or (not self._finishes and (world.deadlines.soon or join.has_played)):
             reason = "more follows from what runs as written, or it completes"
             raise LeftToClauses(reason)
         if self._is_followed and any(event.weight < 0 or event.span is not None for event in out):

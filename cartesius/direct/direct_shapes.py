@@ -123,7 +123,7 @@ def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
     known = OF_PRODUCTS | BANDS | {InSequence, Regular, Separate}
     if batch.partial is not None:
         known = OF_PRODUCTS | BANDS | {May}
-        reason = "other correlations are made from it" if is_followed else _objection_to_missing(join, batch.partial)
+        reason = _objection_to_missing(join, batch.partial)
         if reason:
             return reason
     strange = run_as_written(join, known)

@@ -80,14 +80,23 @@ PASSED: Final = """
     heap = deadlines.heap
 """
 _MEET: Final = """
-    if heap and heap[0][0] < passed:
-        met = leaving.meet(passed, early)
+    if DUE:
+        met = MET
         if met is None:
-            return steps.given_up.leave("something is due before")
+            begun = world.begin()
+            world.events, world.latest = ordinal, latest
+            early += steps.move_clock(passed)
+            if any([one.is_done for one in joins]):
+                raise LeftToClauses("something has completed before")
 """
 FINISH: Final = """
     if met is not None:
         met.finish()
+"""
+_FINISH_ALL: Final = f"""
+    {FINISH.strip()}
+    if begun is not None:
+        world.finish()
 """
 _COME: Final = """
     journal.is_open = True  # who has called it closes it when it has what comes out
@@ -98,21 +107,24 @@ WRAP: Final = """
     if type(value) not in plain:
         value = wrap(value)
 """
-_BEGUN: Final = """
-    begun = None
-"""
 _BEGIN: Final = """
-    if met is not None:
-        journal.is_open = False  # it can be taken back
-    begun = world.begin()
+    if begun is None:
+        if met is not None:
+            journal.is_open = False  # it can be taken back
+        begun = world.begin()
     world.events, world.latest, world.steps, world.clock = ordinal, latest, step, PASSED
 """
+_FINISH_STEPS: Final = """
+    told = TOLD
+    if deadlines.soon or deadlines.floored or any([one.has_played for one in joins]):
+        told = steps.finished(told)
+"""
 FAILING: Final = "return steps.given_up.failed(error)  # as written it fails again, and says where"
-_FAIL_UNDOING: Final = f"""
+_FAIL: Final = f"""
     except BaseException as error:
         if begun is not None and not journal.is_open:
             steps.undo(begun)
-        if met is not None and not journal.is_open:
+        if met is not None and world.events < ordinal:
             journal.is_open = True
             met.undo()
         if isinstance(error, Exception) and not journal.is_open:
@@ -232,6 +244,7 @@ class DirectText(ABC):
         self._scope |= {"deadlines": world.deadlines, "correlation": join.number}
         self._scope |= {"where": body.where, "yields": body.yields}
         self._after = [(one, one.make(steps, None, follows=True)) for one in link.get("after", ())]
+        self._scope["joins"] = [link.join for link in self.links]
         self._told = [_results(number) for number in link.get("told", (0,))]
 
     def meet_by(self, leaving: Leaving) -> Self:
@@ -272,9 +285,27 @@ class DirectText(ABC):
         return any(one.calls for one, _ in self._after)
 
     @property
+    def _finishes(self) -> bool:
+        """Whether all that follows runs clauses: then all can be undone, and further steps may follow."""
+        return self._calls and all(one.calls for one, _ in self._after)
+
+    @property
     def calls_clauses(self) -> bool:
         """Whether it does, or one that follows: to write and compile that takes as long as a hundred pushes."""
         return any(link.why for link in self.links)
+
+    @property
+    def _is_guarded(self) -> bool:
+        """Whether something changes the state before all is found out."""
+        return self._meets or self._calls
+
+    @property
+    def _meet_by_clauses(self) -> str:
+        """Write what meets deadlines, by the clauses if functions know too little of them."""
+        due, met = "heap and heap[0][0] < passed", "leaving.meet(passed, early)"
+        if self._join.world.deadlines.floored:
+            due, met = f"deadlines.floored or ({due})", "None"
+        return _MEET.replace("DUE", due).replace("MET", met)
 
     @property
     def _passed(self) -> str:
@@ -303,11 +334,10 @@ class DirectText(ABC):
             self._door()
             add("ordinal = world.events + 1")
             add("out, early = [], []" if self._after else "out = early = []")  # what deadlines give
-            add("met = None" if self._meets or self._calls else "")
-            add(_BEGUN if self._calls else "")
+            add("met = begun = None" if self._is_guarded else "")
             add("steps.is_running = True")
             with self._lines.under("try:"):
-                add(_MEET if self._meets else "")
+                add(self._meet_by_clauses if self._meets else "")
                 add("number = world.number" if self._is_numbered else "")
                 self._prepare()
                 if self._after or self._tells_steps:
@@ -315,27 +345,31 @@ class DirectText(ABC):
                 add(_BEGIN.replace("PASSED", self._passed) if self._calls else "")
                 self._find_out()
                 self._pass_on()
-                add("journal.is_open = True" if self._calls else "")
+                if self._finishes:
+                    self._let_follow()
+                    add(_FINISH_STEPS.replace("TOLD", self._all_told))
+                if self._is_guarded:
+                    add("if begun is not None:\n    journal.is_open = True")
             self._fail()
             add("""
                 finally:
                     steps.is_running = False
             """)
-            add("world.number = begun[0]" if self._calls else self._come)
-            self._change()
-            self._let_follow()
-            add(FINISH if self._meets else "")
-            add("world.finish()" if self._calls else "")
-            add(self._return)
+            if not self._finishes:
+                add("world.number = number" if self._calls else self._come)
+                self._change()
+                self._let_follow()
+            add(_FINISH_ALL if self._is_guarded else "")
+            add(f"return {'told' if self._finishes else self._all_told}")
 
     @property
-    def _return(self) -> str:
+    def _all_told(self) -> str:
         if not self._after:
-            return "return out"
+            return "out"
         if len(self._told) > 1:
-            return f"return [*early, {', '.join(f'*{name}' for name in self._told)}]"
+            return f"[*early, {', '.join(f'*{name}' for name in self._told)}]"
         (name,) = self._told
-        return f"return [*early, *{name}] if early else {name}"
+        return f"[*early, *{name}] if early else {name}"
 
     def _write_following(self) -> None:
         """Write the generator of one that follows another."""
@@ -413,21 +447,8 @@ class DirectText(ABC):
         """Write what changes the state, none of which can fail."""
 
     def _fail(self) -> None:
-        """Write what becomes of a failure: what has been met is taken back, unless the event has come by then."""
-        if self._calls:
-            self._lines.add(_FAIL_UNDOING)
-            return
-        if not self._meets:
-            self._lines.add(f"except Exception as error:\n    {FAILING}")
-            return
-        self._lines.add(f"""
-            except BaseException as error:
-                if met is not None and world.events < ordinal:
-                    met.undo()
-                if isinstance(error, Exception):
-                    {FAILING}
-                raise
-        """)
+        """Write what becomes of a failure: what has been met or done is taken back, unless the event has come."""
+        self._lines.add(_FAIL if self._is_guarded else f"except Exception as error:\n    {FAILING}")
 
     # -- what sees an event first --------------------------------------------------------------------------------------
 
@@ -441,7 +462,7 @@ class DirectText(ABC):
             for text in (self._come, *also):
                 self._lines.add(text)
             self._touch_windows()
-            self._lines.add(FINISH if self._meets else "")
+            self._lines.add(_FINISH_ALL if self._is_guarded else "")
             self._lines.add("return early")
 
     def _touch_windows(self) -> None:

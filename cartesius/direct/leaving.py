@@ -80,6 +80,7 @@ class Due:
 
     found: Sequence[Found]
     deciding: Deciding | None = None
+    goes_on: bool = False  # whether other correlations are made of the rows that it lets out
 
 
 class Met:
@@ -111,8 +112,8 @@ class Met:
         if not is_wanted:
             self._world.deadlines.cancelled -= 1
 
-    def meet(self, dues: Mapping[Installed, Due | None], out: list[Event]) -> None:
-        """Meet what has been taken."""
+    def meet(self, dues: Mapping[Installed, Due | None], out: list[Event]) -> bool:
+        """Meet what has been taken; return False, and it must be undone, if rows that are let out go on."""
         for item in self.items:
             time, _, _, installed, key = item
             due = dues[installed]
@@ -126,13 +127,17 @@ class Met:
             if due.deciding is not None:
                 items, gone = self._decided.setdefault(due.deciding, ([], []))
                 items.append(item)
+                given = len(out)
                 due.deciding.decide(time, key, due.found, out)
+                if due.goes_on and len(out) > given:
+                    return False
             for find, slot, take in due.found:
                 for entry in find(time, key):
                     self._gone.append((slot, entry))
                     if gone is not None:
                         gone.append((slot, entry))
                     take(entry)
+        return True
 
     def finish(self) -> None:
         """Count what has left; forget copies that wait for nothing, once the push has asked for its own."""
@@ -190,7 +195,7 @@ class Leaving:
         Raises:
             Exception: Something has failed, such as that a payload has been changed: nothing has changed, either.
         """
-        met, dues = Met(self._world), self._dues
+        met, dues, given = Met(self._world), self._dues, len(out)
         heap = self._world.deadlines.heap
         try:
             self._world.journal.is_open = True  # what has left is gone, until it is taken back
@@ -202,11 +207,14 @@ class Leaving:
                     met.undo()
                     return None
                 met.take(heap)
-            met.meet(dues, out)
+            if met.meet(dues, out):
+                return met
+            met.undo()
+            del out[given:]
         except BaseException:  # also where somebody interrupts what it calls
             met.undo()
             raise
-        return met
+        return None
 
 
 class Ascent:

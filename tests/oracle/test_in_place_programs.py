@@ -20,6 +20,7 @@ from cartesius.core import direct_pushes
 from restrictions import (
     affinely,
     first_match,
+    in_event_time,
     key_by,
     most_recently,
     only,
@@ -112,7 +113,8 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
 
     def chain() -> list[Reactive]:
         c = sources.one(a, b)
-        first = map_(draw.choice([near(a), merge(a, b)]), of_both)
+        late = [near(a, "left"), near(a, "full"), *absent()]  # of which some comes at deadlines
+        first = map_(draw.choice([near(a), merge(a, b), draw.choice(late)]), of_both)
         rest: list[Callable[[], Reactive]] = [
             lambda: interval_join(first, c, -2, 2, key=key),
             lambda: with_latest_from(first, c),
@@ -173,6 +175,9 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
             correlate(
                 x=a, y=map_(a, of_both), where=lambda x, y: x.k == y.k, yields=of_pair, restrict=within(2, "x", "y")
             ),
+            correlate(
+                x=map_(a, of_both), y=a, yields=of_pair, restrict=tumbling(4, report=on_close) | affinely("x", "y")
+            ),
             correlate(x=a, y=b, z=a, yields=lambda x, y, z: (x.n, y.n, z.n), restrict=most_recently("x", "y", "z")),
         ]
         some = draw.sample(made, draw.choice([1, 1, 2]))
@@ -185,7 +190,9 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
     ]  # fmt: skip
     windows: list[Any] = [tumbling(5), sliding(5, 2), tumbling(5, report=on_close), session(2)]
     parts: list[Callable[[], list[Reactive]]] = [
-        lambda: [map_(near(a), of_both)],
+        lambda: [map_(near(a, draw.choice(["inner", "left", "full"])), of_both)],
+        lambda: [filter_(absent()[0], lambda row: row["j"] > 1)],
+        lambda: [correlate(x=a, y=b, yields=of_pair, restrict=within(3, "x", "y") | in_event_time(lateness=2))],
         lambda: [correlate(x=a, y=b, yields=of_pair, restrict=within(draw.randrange(1, 5), "x", "y"))],
         lambda: [near(a, draw.choice(["inner", "left", "full"]))],
         absent,
