@@ -76,6 +76,8 @@ class DirectPushes:
     def _maker(self, reactive: Reactive) -> Make | str:
         program = self._program
         make = _of_input(program, reactive)
+        if program.may_hold_strands and isinstance(make, str):
+            return make
         bound = program.bound.get(reactive, [])
         if isinstance(make, str) and len(bound) == 1:
             through_clauses = clauses_of(program, *bound[0], why=make)
@@ -149,6 +151,11 @@ def _of_input(program: Program, reactive: Reactive) -> Make | str:
         return f"{reactive.name} is bound to no slot"
     stored: list[SharedMemory] = []
     found = {join: _of_join(program, reactive, join, coming, stored) for join, coming in cone}
+    if program.may_hold_strands:
+        reasons = [make for make in found.values() if isinstance(make, str)]
+        gated = ["what leaves, or is decided, waits for what gates hold"] if cone[0][0].world.deadlines.floored else []
+        if reasons or gated:
+            return (reasons or gated)[0]
     if any(_waits_for_gates(join) for join, _ in cone):  # more steps may follow, which must be undone with it
         found |= {join: "others wait for what gates hold" for join, make in found.items() if not isinstance(make, str)}
     _share_alike(found)

@@ -74,8 +74,6 @@ class ClauseShape:
 def clauses_of(program: Program, join: Join, index: int, *, why: str) -> Make | str:
     """Return what makes the function of a slot that calls clauses, and ``why`` it does; or why it cannot."""
     slot = join.slots[index]
-    if not join.is_in_place:
-        return f"{join.suspending[0]!r} may suspend a strand"
     if slot.notes_door:
         return "an event comes to several slots"
     reason = standing(program, join, has_absent=True)
@@ -424,7 +422,7 @@ def following(
         finishes: Whether further steps may follow, as all others of the push call clauses, too.
     """
     is_kept = any(one.reactive in program.kept for one in join.slots)
-    if not join.is_in_place or is_kept or standing(program, join, is_followed=True, has_absent=True, may_share=True):
+    if is_kept or standing(program, join, is_followed=True, has_absent=True, may_share=True):
         return why
     is_followed = any(made in program.bound for made in join.reactives)
     as_written = AsWritten(join, taking, why, is_followed=is_followed, finishes=finishes)

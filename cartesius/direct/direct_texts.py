@@ -79,15 +79,12 @@ PASSED: Final = """
         return steps.given_up.leave("the event is late")
     heap = deadlines.heap
 """
-_MEET: Final = """
-    if DUE:
-        met = MET
-        if met is None:
-            begun = world.begin()
-            world.events, world.latest = ordinal, latest
-            early += steps.move_clock(passed)
-            if any([one.is_done for one in joins]):
-                raise LeftToClauses("something has completed before")
+_MOVE_CLOCK: Final = """
+    begun = world.begin()
+    world.events, world.latest = ordinal, latest
+    early += steps.move_clock(passed)
+    if any([one.is_done for one in joins]):
+        raise LeftToClauses("something has completed before")
 """
 FINISH: Final = """
     if met is not None:
@@ -227,6 +224,7 @@ class DirectText(ABC):
         self._reads = link.get("reads", False)
         self._lateness = lateness
         self._meets = lateness is not None  # what is due before the event
+        self._is_final = steps.program.may_hold_strands  # whether what clauses have done cannot be undone
         self._tells_steps = join.batch.tells_steps  # whether results have the number of their step
         self._n_steps = "1 + (0 if met is None else met.steps)" if self._meets else "1"
         come = _COME.replace("N_STEPS", self._n_steps)
@@ -300,14 +298,6 @@ class DirectText(ABC):
         return self._meets or self._calls
 
     @property
-    def _meet_by_clauses(self) -> str:
-        """Write what meets deadlines, by the clauses if functions know too little of them."""
-        due, met = "heap and heap[0][0] < passed", "leaving.meet(passed, early)"
-        if self._join.world.deadlines.floored:
-            due, met = f"deadlines.floored or ({due})", "None"
-        return _MEET.replace("DUE", due).replace("MET", met)
-
-    @property
     def _passed(self) -> str:
         """The name of where the clock will be."""
         return "clock" if self._lateness is None else "passed"
@@ -337,7 +327,7 @@ class DirectText(ABC):
             add("met = begun = None" if self._is_guarded else "")
             add("steps.is_running = True")
             with self._lines.under("try:"):
-                add(self._meet_by_clauses if self._meets else "")
+                self._meet_deadlines()
                 add("number = world.number" if self._is_numbered else "")
                 self._prepare()
                 if self._after or self._tells_steps:
@@ -433,6 +423,19 @@ class DirectText(ABC):
         """Write what reads the times, refuses what comes in the middle of another push, and leaves what is late."""
         self._lines.add(TIMES)
         self._lines.add(_STANDS if self._lateness is None else PASSED)
+
+    def _meet_deadlines(self) -> None:
+        """Write what meets what is due before, by clauses if functions know too little of it."""
+        if not self._meets:
+            return
+        if self._join.world.deadlines.floored:  # which floors pass is found out by clauses
+            self._lines.add(_MOVE_CLOCK)
+            return
+        with self._lines.under("if heap and heap[0][0] < passed:"):
+            self._lines.add("met = leaving.meet(passed, early)")
+            with self._lines.under("if met is None:"):
+                reason = 'return steps.given_up.leave("something is due before")'
+                self._lines.add(reason if self._is_final else _MOVE_CLOCK)
 
     def _prepare(self) -> None:
         """Write what comes first, of each event or result."""

@@ -213,6 +213,11 @@ class Program:
                 return attrs.evolve(event, reactive=join.name)
         return event
 
+    @property
+    def may_hold_strands(self) -> bool:
+        """Whether a restriction may hold the rest of a strand, which is lost where a push is undone."""
+        return any(not join.is_in_place for join in self.joins)
+
     def drop(self) -> None:
         """Unwind the strands of all correlations."""
         for join in self.joins:

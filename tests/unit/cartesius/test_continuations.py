@@ -26,8 +26,9 @@ from cartesius import (
     state,
     tick,
 )
+from cartesius.core import direct_pushes
 from cartesius.errors import EngineBroken, InvalidArgument, NotStorable, UnhandledOperation
-from restrictions import aligning, cartesian, key_by, momentarily, most_recently, session, sliding, tumbling
+from restrictions import aligning, cartesian, key_by, momentarily, most_recently, session, sliding, take, tumbling
 from restrictions.streams import map_
 from restrictions.windows import final, on_close
 
@@ -278,3 +279,16 @@ def test_what_would_suspend_the_release_of_what_waits_is_refused(left, right, st
     engine = Engine(pairs(left, right, tumbling(4) | stalling("x", "y")), lateness=0)
     engine.push(left, 0, at=0)
     assert [values(engine.push(right, time, at=time)) for time in (1, 2)] == [[(0, 1)], [(0, 2)]]
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+def test_while_one_is_held_what_completes_elsewhere_breaks_nothing(left, right, tier, monkeypatch):
+    monkeypatch.setattr(direct_pushes, "PUSHES_BEFORE", 0)  # a function that calls clauses gives up as it completes
+    held = pairs(left, right, momentarily("x") | most_recently("y") | stalling("x", "y"))
+    other = Reactive("other")
+    engine = Engine(held, correlate(x=other, yields=lambda x: x, restrict=take(2)), lateness=0, tier=tier)
+    engine.push(right, "r0", 0)
+    engine.push(left, 1, 1)  # its strand is suspended from here on
+    assert [values(engine.push(other, number, 2 + number)) for number in range(3)] == [[0], [1], []]
+    engine.push(left, 2, 6)
+    assert values(engine.push(right, "r1", 7)) == [(2, "r1")]
