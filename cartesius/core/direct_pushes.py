@@ -156,8 +156,11 @@ def _of_input(program: Program, reactive: Reactive) -> Make | str:
         gated = ["what leaves, or is decided, waits for what gates hold"] if cone[0][0].world.deadlines.floored else []
         if reasons or gated:
             return (reasons or gated)[0]
-    if any(_waits_for_gates(join) for join, _ in cone):  # more steps may follow, which must be undone with it
-        found |= {join: "others wait for what gates hold" for join, make in found.items() if not isinstance(make, str)}
+    kept = program.kept.get(reactive)
+    is_called = any(isinstance(make, str) for make in found.values())
+    if (kept is not None and is_called) or any(_waits_for_gates(join) for join, _ in cone):
+        why = "others call clauses, and its rows are kept for all" if is_called else "others wait for what gates hold"
+        found |= {join: why for join, make in found.items() if not isinstance(make, str)}
     _share_alike(found)
     finishes = all(isinstance(make, str) for make in found.values())
     leading, *_ = found.values()
@@ -181,7 +184,7 @@ def _of_input(program: Program, reactive: Reactive) -> Make | str:
     if is_forked:
         first, coming = cone[0]
         index = next(index for index, source in coming if source is reactive)
-        return partial(DirectFork, first, first.slots[index], after=makes, told=told)
+        return partial(DirectFork, first, first.slots[index], kept=kept, after=makes, told=told)
     assert not isinstance(leading, str)  # Invariant: else it is forked
     return partial(leading, after=makes[1:], told=told) if len(makes) > 1 else leading
 

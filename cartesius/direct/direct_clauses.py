@@ -421,8 +421,7 @@ def following(
         why: It calls clauses.
         finishes: Whether further steps may follow, as all others of the push call clauses, too.
     """
-    is_kept = any(one.reactive in program.kept for one in join.slots)
-    if is_kept or standing(program, join, is_followed=True, has_absent=True, may_share=True):
+    if standing(program, join, is_followed=True, has_absent=True, may_share=True):
         return why
     is_followed = any(made in program.bound for made in join.reactives)
     as_written = AsWritten(join, taking, why, is_followed=is_followed, finishes=finishes)

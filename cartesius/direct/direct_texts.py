@@ -33,7 +33,7 @@ from cartesius.direct.direct_places import names_of
 from cartesius.expressions.expression_texts import Texts
 from cartesius.expressions.value_functions import of_value
 from cartesius.plan.nodes import Let
-from cartesius.programs.doors import checked_times
+from cartesius.programs.doors import checked_times, checked_value
 from cartesius.programs.give_ups import LeftToClauses
 from cartesius.results.outputs import is_unchanged
 from cartesius.storage.conservation import Fate
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from cartesius.direct.leaving import Due, Leaving
     from cartesius.language.families import Slot
     from cartesius.programs.steps import Steps
+    from cartesius.storage.kept_rows import KeptRows
 
     Make = Callable[..., "DirectText"]
     """Makes a function, of the steps and the lateness of the engine, and of how it is linked with others (`Link`)."""
@@ -561,7 +562,30 @@ class DirectText(ABC):
 
 
 class DirectFork(DirectText):
-    """The function of an input that comes to slots of several correlations, all of which follow."""
+    """The function of an input that comes to slots of several correlations, all of which follow.
+
+    Args:
+        join: The first of them.
+        slot: Its slot.
+        steps: What runs the steps as written.
+        lateness: That of the engine.
+        kept: The rows of a table that are kept for all; those that have functions keep them themselves.
+        **link: What follows, and whose results are told.
+    """
+
+    def __init__(
+        self,
+        join: Join,
+        slot: Slot,
+        steps: Steps,
+        lateness: int | None,
+        *,
+        kept: KeptRows | None,
+        **link: Unpack[Link],
+    ) -> None:
+        super().__init__(join, slot, steps, lateness, **link)
+        self._keeps = kept is not None and self._finishes
+        self._scope |= {"kept": kept, "checked_value": checked_value, "reactive": slot.reactive}
 
     @property
     def links(self) -> list[Linked]:
@@ -579,7 +603,9 @@ class DirectFork(DirectText):
             super()._prepare()
 
     def _find_out(self) -> None:
+        self._lines.add("value = checked_value(reactive, value)" if self._keeps else "")
         self._lines.add(event_text("value", ("start", "end"), self.identity))
+        self._lines.add("out[0] = kept.change(event)" if self._keeps else "")
 
     def _change(self) -> None:
         self._lines.add("")  # of its own it has nothing

@@ -185,6 +185,20 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         beside = [map_(a, lambda x: 6 // (x.n + 1)), near(a), aggregate(a, count, by="k", restrict=draw.choice(totals))]
         return [*some, *behind, *draw.sample(beside, draw.choice([0, 1, 1, 2]))]
 
+    def of_kept_rows() -> list[Reactive]:
+        """A table of which some that call clauses are made, and some that have functions."""
+        t = sources.one(table=True)
+        stack = draw.choice([retracting() | versioned("y", retention=3), first_match(), retracting() | newest("x")])
+        made = [
+            correlate(x=a, y=t, where=lambda x, y: x.k == y.k, yields=of_pair, restrict=stack),
+            stream_table_join(a, t, on="k"),
+            map_table(t, of_both),
+            changelog(t),
+            left_join(t, sources.one(t, table=True)),
+            foreign_join(t, t, on="k"),
+        ]
+        return draw.sample(made, draw.choice([2, 3]))
+
     totals: list[Any] = [
         session(3), tumbling(4), tumbling(4, report=on_close), sliding(4, 2, report=on_close), tumbling(4, lateness=2),
     ]  # fmt: skip
@@ -203,6 +217,7 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         of_tables,
         by_clauses,
         by_clauses,
+        of_kept_rows,
         lambda: [aggregate(a, draw.choice([count, sum_.of("n")]), by="k", restrict=draw.choice(totals))],
         counted,
         lambda: [correlate(x=a, y=b, yields=of_pair, restrict=same | draw.choice(windows) | most_recently("x", "y"))],
