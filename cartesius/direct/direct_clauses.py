@@ -18,7 +18,7 @@ Source: DESIGN 4; SEMANTICS 1.12.
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import attrs
 
@@ -29,7 +29,7 @@ from cartesius.data.generated import TooDeep, commented
 from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import DirectPlaces, take_from
 from cartesius.direct.direct_shapes import Shape, sets_aside, standing
-from cartesius.direct.direct_texts import FAILING, FINISH, DirectText
+from cartesius.direct.direct_texts import DirectText
 from cartesius.direct.leaving import Due, found_by
 from cartesius.effects.evidence import put_back
 from cartesius.effects.resumptions import running
@@ -38,6 +38,7 @@ from cartesius.plan import facts
 from cartesius.plan.nodes import Until
 from cartesius.programs.doors import checked_value
 from cartesius.programs.give_ups import LeftToClauses
+from cartesius.programs.steps import stores
 from cartesius.results.outputs import Events
 from cartesius.rows.deliveries import concerning, entry_of
 from cartesius.rows.enumeration import Product
@@ -57,6 +58,17 @@ if TYPE_CHECKING:
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
     from cartesius.storage.kept_rows import KeptRows
+
+
+_HANDLERS: Final = """
+    here = running().__dict__
+    stack, copy, performing = here.get("stack"), here.get("copy"), here.get("performing")
+    above = outermost.outer
+"""
+_PUT_BACK: Final = """
+    here["stack"], here["copy"], here["performing"] = stack, copy, performing
+    outermost.outer = above
+"""
 
 
 @attrs.frozen(eq=False)
@@ -190,21 +202,13 @@ class DirectClauseCode(DirectText):
             raise LeftToClauses(reason)
         return True
 
-    def _write(self) -> None:
-        if self._follows:
-            self._write_following()
-            return
-        add = self._lines.add
-        with self._lines.under("def push(value, at):"):
-            self._door()
-            self._prepare()
-            with self._lines.under("try:"):
-                self._find_out()
-                self._change()
-            self._fail()
-            add("steps.is_running = False")
-            add(FINISH if self._meets else "")
-            add("world.finish()\nreturn out")
+    @property
+    def _calls(self) -> bool:
+        return not self._follows
+
+    @property
+    def _finishes(self) -> bool:
+        return not self._follows
 
     def _write_following(self) -> None:
         add = self._lines.add
@@ -215,98 +219,51 @@ class DirectClauseCode(DirectText):
                     return
                 (event,) = results
                 value, start, end, identity = event.value, event.start, event.end, event.identity
-                world.number = number
+                world.number, out = number, []
             """)
-            self._prepare_to_call()
+            add(_HANDLERS)
+            self._prepare()
             with self._lines.under("try:"):
                 self._find_out()
-                self._call()
+            with self._lines.under("except BaseException:"):
+                add(_PUT_BACK)
+                add("raise")
             add("""
-                except BaseException:
-                    here["stack"], here["copy"], here["performing"] = stack, copy, performing
-                    outermost.outer = above
-                    raise
                 given = checked(out)
                 yield given
                 world.number = given[1]
             """)
 
-    def _prepare(self) -> None:
-        self._prepare_to_call()
-        self._lines.add("""
-            begun, met = None, None
-            ordinal = world.events + 1
-            steps.is_running = True
-        """)
+    def _door(self) -> None:
+        super()._door()
+        self._lines.add(_HANDLERS)
 
-    def _prepare_to_call(self) -> None:
-        """Write what the event is, and what must be put back."""
+    def _prepare(self) -> None:
         if self._shape.is_plain:
             super()._prepare()
-        self._lines.add("""
-            here = running().__dict__
-            stack, copy, performing = here.get("stack"), here.get("copy"), here.get("performing")
-            above = outermost.outer
-            out = []
-        """)
 
-    def _fail(self) -> None:
-        self._lines.add(f"""
-            except BaseException as error:
-                here["stack"], here["copy"], here["performing"] = stack, copy, performing
-                outermost.outer = above
-                if begun is not None and not journal.is_open:
-                    steps.undo(begun)
-                if met is not None and not journal.is_open:
-                    journal.is_open = True
-                    met.undo()
-                steps.is_running = False
-                if isinstance(error, Exception) and not journal.is_open:
-                    {FAILING}
-                raise
-        """)
+    def _put_back(self) -> None:
+        self._lines.add(_PUT_BACK)
 
     def _find_out(self) -> None:
+        """Write what the clauses find out, who change the state as they do."""
         if self._shape.is_plain:
             self._keys()
             self._entry()
             self._lines.add(f"{self._part}.number = -1")
         elif self._follows:
             self._lines.add(f"{self._part} = entry_of(slot, as_change(reactive, event))")
-        elif self._slot.reactive.table:
-            self._lines.add("value = checked_value(reactive, value)")
-
-    def _change(self) -> None:
-        """Write what changes the state, which may fail."""
-        if self._meets:
-            self._lines.add("""
-                if heap and heap[0][0] < passed and not deadlines.floored:
-                    met = leaving.meet(passed, out)
-                    journal.is_open = False  # it can be taken back
-            """)
-        self._lines.add("""
-            begun = world.begin()
-            world.events, world.latest = ordinal, latest
-        """)
-        if self._lateness is not None:
-            self._lines.add("""
-                if deadlines.floored or (heap and heap[0][0] < passed):
-                    out = steps.move_clock(passed)
-                world.clock = passed
-            """)
-        self._lines.add(f"world.steps += {self._n_steps}")
-        if not self._shape.is_plain:
+        else:
+            self._lines.add("value = checked_value(reactive, value)" if self._slot.reactive.table else "")
             change = "kept.change(event)" if self._shape.kept is not None else "event"
             self._lines.add(f"""
                 event = Event(value, start, end, 1, source, (source, ordinal))
                 {self._part} = entry_of(slot, {change})
             """)
         self._call()
-        self._lines.add("""
-            if deadlines.soon or deadlines.floored or join.has_played:
-                out = steps.finished(out)
-            journal.is_open = True  # who has called it closes it when it has what comes out
-        """)
+
+    def _change(self) -> None:
+        self._lines.add("")  # clauses have
 
     def _call(self) -> None:
         """Write what the clauses do, and what comes of that."""
@@ -324,10 +281,7 @@ class DirectClauseCode(DirectText):
             self._commit()
         else:
             self._end(self._shape.combined)
-        self._lines.add("""
-            here["stack"], here["copy"], here["performing"] = stack, copy, performing
-            outermost.outer = above
-        """)
+        self._lines.add(_PUT_BACK)
 
     def _let_in(self) -> None:
         """Write what lets the event come in: to the gates, or else into memory, and to who restricts that."""
@@ -471,10 +425,11 @@ class AsWritten:
         sources = [results] if self._is_of_one else results
         world.number = number
         events = {slot.reactive: sources[source] for slot, source in self._taking}
+        coming = [(slot, concerning(slot, sources[source])) for slot, source in self._taking]
         batches = {
-            slot.index: [entry_of(slot, as_change(slot.reactive, event)) for event in coming] if _stores(slot) else []
-            for slot, source in self._taking
-            if (coming := concerning(slot, sources[source]))
+            slot.index: [entry_of(slot, as_change(slot.reactive, one)) for one in some] if stores(join, slot) else []
+            for slot, some in coming
+            if some
         }
         note_doors(batches, join.slots, step, events)
         try:
@@ -503,11 +458,6 @@ class AsWritten:
             reason = "what runs as written takes back what goes on"
             raise LeftToClauses(reason)
         return out, world.number
-
-
-def _stores(slot: Slot) -> bool:
-    """Whether a slot stores what comes to it; not so if another one has, which it shares its memory with."""
-    return slot.shared is None or slot.shared.stores(slot)
 
 
 def as_change(reactive: Reactive, event: Event) -> Event:

@@ -114,20 +114,19 @@ _BEGIN: Final = """
 """
 _FINISH_STEPS: Final = """
     told = TOLD
-    if deadlines.soon or deadlines.floored or any([one.has_played for one in joins]):
+    if deadlines.soon or deadlines.floored or PLAYED:
         told = steps.finished(told)
 """
 FAILING: Final = "return steps.given_up.failed(error)  # as written it fails again, and says where"
 _FAIL: Final = f"""
-    except BaseException as error:
-        if begun is not None and not journal.is_open:
-            steps.undo(begun)
-        if met is not None and world.events < ordinal:
-            journal.is_open = True
-            met.undo()
-        if isinstance(error, Exception) and not journal.is_open:
-            {FAILING}
-        raise
+    if begun is not None and not journal.is_open:
+        steps.undo(begun)
+    if met is not None and world.events < ordinal:
+        journal.is_open = True
+        met.undo()
+    if isinstance(error, Exception) and not journal.is_open:
+        {FAILING}
+    raise
 """
 
 
@@ -331,14 +330,15 @@ class DirectText(ABC):
                 self._meet_deadlines()
                 add("number = world.number" if self._is_numbered else "")
                 self._prepare()
-                if self._after or self._tells_steps:
+                if self._after or self._calls or self._tells_steps:
                     add(f"step = world.steps + {self._n_steps}")
                 add(_BEGIN.replace("PASSED", self._passed) if self._calls else "")
                 self._find_out()
                 self._pass_on()
                 if self._finishes:
                     self._let_follow()
-                    add(_FINISH_STEPS.replace("TOLD", self._all_told))
+                    played = "any([one.has_played for one in joins])" if self._after else "joins[0].has_played"
+                    add(_FINISH_STEPS.replace("TOLD", self._all_told).replace("PLAYED", played))
                 if self._is_guarded:
                     add("if begun is not None:\n    journal.is_open = True")
             self._fail()
@@ -452,7 +452,16 @@ class DirectText(ABC):
 
     def _fail(self) -> None:
         """Write what becomes of a failure: what has been met or done is taken back, unless the event has come."""
-        self._lines.add(_FAIL if self._is_guarded else f"except Exception as error:\n    {FAILING}")
+        if not self._is_guarded:
+            self._lines.add(f"except Exception as error:\n    {FAILING}")
+            return
+        with self._lines.under("except BaseException as error:"):
+            self._put_back()
+            self._lines.add(_FAIL)
+
+    def _put_back(self) -> None:
+        """Write what a failure puts back besides, of what is not in the journal."""
+        self._lines.add("")
 
     # -- what sees an event first --------------------------------------------------------------------------------------
 

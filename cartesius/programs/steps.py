@@ -260,7 +260,7 @@ class Steps:
             if join.is_begun and not join.is_done and not is_concerned:
                 continue
             batches = {
-                slot.index: [entry_of(slot, event) for event in coming] if _stores(join, slot) else []
+                slot.index: [entry_of(slot, event) for event in coming] if stores(join, slot) else []
                 for slot in join.slots
                 if slot.reactive in events
                 and (join, slot.index) not in without
@@ -289,6 +289,6 @@ class Steps:
         ]
 
 
-def _stores(join: Join, slot: Slot) -> bool:
+def stores(join: Join, slot: Slot) -> bool:
     """Whether a slot stores what comes to it; not so if another one has, which it shares its memory with."""
     return slot.shared is None or join.is_done or slot.shared.stores(slot)
