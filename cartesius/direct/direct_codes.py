@@ -111,7 +111,7 @@ class DirectCode(DirectText):
         shape = self._shape
         stays = shape.rule or shape.uses or shape.gate or shape.orders or shape.sequence or shape.partial
         is_in_order = self._join.batch.rank.is_oldest_first and (self._own == 0 or not shape.partners)
-        if stays or not is_in_order:
+        if stays or shape.transduces or not is_in_order:
             super()._before_all()
 
     def _meet(self) -> None:
@@ -161,6 +161,7 @@ class DirectCode(DirectText):
     # -- changing ------------------------------------------------------------------------------------------------------
 
     def _change(self) -> None:
+        self._keep_states()
         if self._shape.gate is not None:
             self._keep_aligned(self._shape.gate)
         else:

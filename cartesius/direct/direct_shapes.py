@@ -26,6 +26,7 @@ from cartesius.plan.nodes import (
     Oldest,
     Regular,
     Separate,
+    Transduce,
     Until,
     Uses,
 )
@@ -85,6 +86,11 @@ class Shape:
         return self.slot.index not in self.momentary
 
     @property
+    def transduces(self) -> bool:
+        """Whether a gate goes by what has come before."""
+        return any(isinstance(one.node, Transduce) for _, one in self.filters)
+
+    @property
     def probed(self) -> set[int]:
         """The values of the new event by which others are found, beside its keys."""
         own, spaces = self.slot.index, len(self.join.bindings.spaces)
@@ -120,7 +126,7 @@ def shape_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> 
 
 def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
     batch = join.batch
-    known = OF_PRODUCTS | BANDS | {InSequence, Regular, Separate}
+    known = OF_PRODUCTS | BANDS | {InSequence, Regular, Separate, Transduce}
     if batch.partial is not None:
         known = OF_PRODUCTS | BANDS | {May}
         reason = _objection_to_missing(join, batch.partial)
@@ -242,6 +248,8 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
         return "slots share a memory, and its entries have a number, or the earliest stay"
     if shape.is_alone and (uses or gate or bands or orders or sequence or missing or windows):
         return "parts come alone, and something beside that says more than what is dropped, or stays"
+    if shape.transduces and (gate is not None or windows is not None):
+        return "a gate goes by what has come before, and another aligns events, or they are in windows"
     if windows is not None and (reason := _objection_to_windows(shape, windows)):
         return reason
     if bands and any(kind is Oldest for kind, _, _ in rules.values()):

@@ -32,7 +32,7 @@ from cartesius.data.window_spans import INSIDE
 from cartesius.direct.direct_places import names_of
 from cartesius.expressions.expression_texts import Texts
 from cartesius.expressions.value_functions import of_value
-from cartesius.plan.nodes import Let
+from cartesius.plan.nodes import Let, Transduce
 from cartesius.programs.doors import checked_times, checked_value
 from cartesius.programs.give_ups import LeftToClauses
 from cartesius.results.outputs import is_unchanged
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     Make = Callable[..., "DirectText"]
     """Makes a function, of the steps and the lateness of the engine, and of how it is linked with others (`Link`)."""
-    Filters = Sequence[tuple[int, Callable[[Any], Any]]]
+    Filters = Sequence[tuple[int, Installed]]
 
 TIMES: Final = """
     if steps.is_running or journal.is_open:
@@ -116,6 +116,14 @@ _FINISH_STEPS: Final = """
     told = TOLD
     if deadlines.soon or deadlines.floored or PLAYED:
         told = steps.finished(told)
+"""
+_KEEP_STATE: Final = """
+    if next{gate} is not state{gate}:
+        if copy{gate} is None:
+            copy{gate} = transducer{gate}.make(under{gate})
+        copy{gate}.__dict__["{name}"] = next{gate}
+        if is_initial{gate}:
+            transducer{gate}.forget(under{gate}, copy{gate})
 """
 FAILING: Final = "return steps.given_up.failed(error)  # as written it fails again, and says where"
 _FAIL: Final = f"""
@@ -235,6 +243,7 @@ class DirectText(ABC):
         self._lines = Lines()
         self._asked: list[Installed] = []
         self._leaving: list[tuple[str, ...]] = []  # what is done with an event that nothing more happens to
+        self._states: list[str] = []  # what keeps those of the transducers that have seen the event
         self._windows: Installed | None = None  # what opens those that an event comes into at once
         world, body = join.world, join.batch.body
         self._scope = {**SCOPE, **names_of(join.slots), "world": world, "journal": world.journal, "fates": world.fates}
@@ -470,9 +479,9 @@ class DirectText(ABC):
         with self._lines.under(f"if {condition}:"):
             if self._follows:
                 self._lines.add(f"dropped.append({len(self._leaving)})\ncontinue")
-                self._leaving.append(also)
+                self._leaving.append((*also, *self._states))
                 return
-            for text in (self._come, *also):
+            for text in (self._come, *also, *self._states):
                 self._lines.add(text)
             self._touch_windows()
             self._lines.add(_FINISH_ALL if self._is_guarded else "")
@@ -487,10 +496,33 @@ class DirectText(ABC):
                 self._lines.add("opener.copies[under].contents.setdefault(window, no_events)")
 
     def _filter(self, filters: Filters, many: str = "1") -> None:
-        """Write which events are dropped: of each filter, its place among the gates and what it asks of a value."""
-        for gate, predicate in filters:
-            counts = self._count(Fate.DELIVERED, many), self._count(None, many, gate=gate)
-            self._leave_if(f"not {self._constants.name(predicate)}(value)", *(() if self._reads else counts))
+        """Write which events are dropped, or go on with another value: each gate, and its place among those there."""
+        for gate, one in filters:
+            counts = () if self._reads else (self._count(Fate.DELIVERED, many), self._count(None, many, gate=gate))
+            if isinstance(one.node, Let):
+                predicate = of_value(one.node.predicate)
+                self._leave_if(f"not {self._constants.name(predicate)}(value)", *counts)
+            elif isinstance(one.node, Transduce):
+                self._transduce(gate, one, one.node)
+                self._leave_if("not goes", *counts)
+                self._lines.add("(value,) = goes")
+
+    def _transduce(self, gate: int, one: Installed, node: Transduce) -> None:
+        """Write what the state of a transducer is next, and what goes on."""
+        self._scope |= {f"transducer{gate}": one, f"initial{gate}": one.restriction._states[node.variable]}
+        self._lines.add(f"""
+            under{gate} = ({"".join(f"key{space}, " for space in one.prefixes[self._own])})
+            copy{gate} = transducer{gate}.copies.get(under{gate})
+            state{gate} = initial{gate} if copy{gate} is None else copy{gate}.{node.variable}
+            next{gate}, goes = {self._constants.name(node.step)}(state{gate}, value)
+            is_initial{gate} = next{gate} == initial{gate}
+        """)
+        self._states.append(_KEEP_STATE.format(gate=gate, name=node.variable))
+
+    def _keep_states(self) -> None:
+        """Write what keeps the states of transducers."""
+        for text in self._states:
+            self._lines.add(text)
 
     def _keys(self, but: int | None = None) -> None:
         """Write what reads the keys of the event, ``but`` the window that it is yet to come into."""
@@ -626,10 +658,10 @@ def _results(place: int) -> str:
 
 
 def filters_of(join: Join, slot: Slot) -> Filters:
-    """Return what a slot lets through, in the order in which it sees an event, and which of its gates that is."""
+    """Return what drops events of a slot, or changes their values, in the order in which it sees them."""
     gates = gates_of(join.installed, slot)
-    found = [one for one in reversed(join.installed) if isinstance(one.node, Let) and slot in one.named]
-    return [(gates.index(one), of_value(one.node.predicate)) for one in found]  # type: ignore[attr-defined]  # it is a filter's
+    found = [one for one in reversed(join.installed) if isinstance(one.node, Let | Transduce) and slot in one.named]
+    return [(gates.index(one), one) for one in found]
 
 
 def event_text(value: str, times: tuple[str, str], identity: str, before: str = "()") -> str:

@@ -40,6 +40,7 @@ from cartesius.plan.nodes import Sessions as Sessions
 from cartesius.plan.nodes import Single as Single
 from cartesius.plan.nodes import TakeBack as TakeBack
 from cartesius.plan.nodes import TakeOrder as TakeOrder
+from cartesius.plan.nodes import Transduce as Transduce
 from cartesius.plan.nodes import Until as Until
 from cartesius.plan.nodes import Upsert as Upsert
 from cartesius.plan.nodes import Uses as Uses

@@ -14,11 +14,14 @@ Source: DESIGN 4; PLAN 2.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
 from cartesius.plan.reliance import Give, Reliance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Slots: TypeAlias = tuple[Any, ...]
 
@@ -435,6 +438,25 @@ class Opaque(Node):
         return self if self.consumes is not None else attrs.evolve(self, consumes=chooses)
 
 
+@attrs.frozen(kw_only=True)
+class Transduce(Opaque):
+    """A gate whose clause for one event is one function: it lets the event on, maybe with another value, or drops it.
+
+    It says all of that clause: the state of a copy is one variable, what goes on has the times of the event, and it
+    is let go at once. What the function takes and gives is never changed, and the function is pure.
+
+    Args:
+        slot: The slot that it is a gate of.
+        variable: The name of the `state`.
+        step: Takes the state and the value of an event, and returns the next state, and in a tuple the value that goes
+            on; an empty one drops the event.
+    """
+
+    slot: Any
+    variable: str
+    step: Callable[[Any, Any], tuple[Any, tuple[Any, ...]]]
+
+
 OF_PRODUCTS: Final[frozenset[type[Node]]] = frozenset(
     {Newest, Oldest, Now, KeyBy, Uses, Lockstep, Let, Complete, TakeOrder, Visit}
 )
@@ -444,7 +466,7 @@ OF_JOINS: Final[frozenset[type[Node]]] = frozenset({May, TakeBack, AsTable})
 BANDS: Final[frozenset[type[Node]]] = frozenset({Within, Lasting, Apart})
 """What is about the times of parts, and lets them leave."""
 ONLY_CLAUSES: Final[frozenset[type[Node]]] = frozenset(
-    {Opaque, Choose, Relation, Versions, InTime, Never, AllowLate, Freed, Retain, Single, Sessions, Assigned}
+    {Opaque, Transduce, Choose, Relation, Versions, InTime, Never, AllowLate, Freed, Retain, Single, Sessions, Assigned}
 )
 """What no kernel over columns runs, but two of one kind each (`columns.batches.plans.OF_THEIR_OWN`)."""
 

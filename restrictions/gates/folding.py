@@ -8,12 +8,13 @@ Source: thesis B8 (scan, skip_while, rolling) as SEMANTICS 2.7 corrects it; Reac
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, Slot, arrive, forward, handles, state
 from cartesius.data.queues import Queue
 from cartesius.language.families import ended
-from cartesius.plan.nodes import Opaque
+from cartesius.plan.nodes import Opaque, Transduce
 from cartesius.plan.reliance import Reliance
 from cartesius.results.outputs import is_same
 from restrictions.basics.checks import check_count, check_function, refuse_tables
@@ -66,7 +67,8 @@ class accumulating(of_streams):
 
     def plan(self) -> tuple[Node, ...]:
         """Return what its clauses do not say."""
-        return (Opaque(held="", relies=Reliance.WITHIN, variables=(1, 1)),)
+        step = partial(_accumulated, self.combine, self.initial)
+        return (_transducer(self.slot, "fold", step, fields=()),)
 
     @handles(arrive, "slot")
     def take_in(self, slot: Slot, event: Entry) -> None:
@@ -171,7 +173,8 @@ class distinctly(of_streams):
 
     def plan(self) -> tuple[Node, ...]:
         """Return what its clauses do not say."""
-        return (Opaque(fields=None, held="", relies=Reliance.WITHIN, variables=(1, 1)),)
+        step = partial(_changed, self.key)
+        return (_transducer(self.slot, "before", step, fields=None),)
 
     @handles(arrive, "slot")
     def compare(self, slot: Slot, event: Entry) -> None:
@@ -213,7 +216,8 @@ class skipping(of_streams):
 
     def plan(self) -> tuple[Node, ...]:
         """Return what its clauses do not say."""
-        return (Opaque(fields=None, held="", relies=Reliance.WITHIN, variables=(1, 1)),)
+        step = partial(_skipped, self.predicate)
+        return (_transducer(self.slot, "is_open", step, fields=None),)
 
     @handles(arrive, "slot")
     def skip(self, slot: Slot, event: Entry) -> None:
@@ -221,3 +225,29 @@ class skipping(of_streams):
         if self.is_open or not self.predicate(event.value):
             self.is_open = True
             forward(slot, event)
+
+
+def _transducer(slot: Any, variable: str, step: Callable[..., Any], *, fields: tuple[str, ...] | None) -> Node:
+    """Return what has one variable, holds nothing back, and goes by the order of its own slot."""
+    return Transduce(
+        slot=slot, variable=variable, step=step, fields=fields, held="", relies=Reliance.WITHIN, variables=(1, 1)
+    )
+
+
+def _accumulated(
+    combine: Callable[[Any, Any], Any], initial: tuple[Any, ...], fold: tuple[Any, ...], value: Any
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    before = fold or initial
+    after = (combine(before[0], value) if before else value,)
+    return after, after
+
+
+def _changed(
+    key: Callable[[Any], Any] | None, before: tuple[Any, ...], value: Any
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    of_value = value if key is None else key(value)
+    return (before, ()) if before and is_same(before[0], of_value) else ((of_value,), (value,))
+
+
+def _skipped(predicate: Callable[[Any], Any], is_open: bool, value: Any) -> tuple[bool, tuple[Any, ...]]:
+    return (True, (value,)) if is_open or not predicate(value) else (False, ())

@@ -7,6 +7,8 @@ deadline is met; several outputs, in whatever order.
 
 from __future__ import annotations
 
+import functools
+import operator
 import random
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -19,6 +21,7 @@ from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.core import direct_pushes
 from restrictions import (
     affinely,
+    earliest,
     first_match,
     in_event_time,
     key_by,
@@ -33,6 +36,7 @@ from restrictions import (
     within,
     without,
 )
+from restrictions.gates.folding import accumulating, distinctly, skipping
 from restrictions.streams import (
     buffer,
     combine_latest,
@@ -44,6 +48,7 @@ from restrictions.streams import (
     rolling,
     sample,
     scan,
+    skip_while,
     stream_table_join,
     with_latest_from,
     zip_,
@@ -199,6 +204,23 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         ]
         return draw.sample(made, draw.choice([2, 3]))
 
+    def transduced() -> list[Reactive]:
+        """Joins of what gates let on by what has come before."""
+        gates = [
+            distinctly("x", key=lambda x: x.n),
+            skipping("x", lambda x: x.n < 2),
+            accumulating("x", lambda total, x: {**of_pair(x, x), "n": (total["n"] + x.n) % 5}, initial=({"n": 0},)),
+            LARGE,
+            distinctly("y", key=lambda y: y.j),
+        ]
+        some = draw.sample(gates, draw.choice([1, 2, 3]))
+        joins: list[Any] = [most_recently("x", "y"), within(3, "x", "y"), earliest("x"), affinely("x", "y"), take(6)]
+        gated = functools.reduce(operator.or_, some, draw.choice(joins))
+        made = correlate(x=draw.choice([a, map_(a, of_both)]), y=b, yields=of_pair, restrict=gated)
+        keyed = correlate(x=a, y=b, yields=of_pair, restrict=same | gated)
+        alone = [skip_while(a, lambda x: x.n < 2), scan(map_(a, lambda x: 6 // (x.n - 5)), max)]
+        return draw.sample([made, keyed, map_(keyed, of_both), *alone], draw.choice([1, 2]))
+
     totals: list[Any] = [
         session(3), tumbling(4), tumbling(4, report=on_close), sliding(4, 2, report=on_close), tumbling(4, lateness=2),
     ]  # fmt: skip
@@ -218,6 +240,8 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         by_clauses,
         by_clauses,
         of_kept_rows,
+        transduced,
+        transduced,
         lambda: [aggregate(a, draw.choice([count, sum_.of("n")]), by="k", restrict=draw.choice(totals))],
         counted,
         lambda: [correlate(x=a, y=b, yields=of_pair, restrict=same | draw.choice(windows) | most_recently("x", "y"))],
