@@ -27,7 +27,7 @@ from cartesius.language.annotations import is_absent, kind_of
 from cartesius.language.families import Family, Slot, select
 from cartesius.language.lenience import lenient
 from cartesius.language.reactives import Reactive
-from cartesius.plan.nodes import Node, Opaque
+from cartesius.plan.nodes import Node, Opaque, Transduce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -308,6 +308,14 @@ class Restriction(Composable, Handler):
             message = (
                 f"{type(self).__name__}: expected plan() to return a tuple of nodes, as in (Opaque(),), but it returned"
                 f" {shown(planned)}"
+            )
+            raise InvalidArgument(message)
+        unknown = [one.variable for one in planned if isinstance(one, Transduce) and one.variable not in self._states]
+        if unknown:
+            message = (
+                f"{type(self).__name__}: expected plan() to name one of its states,"
+                f" {', '.join(self._states) or 'of which it has none'}, but got variable={unknown[0]!r};"
+                f" declare it in the class: {unknown[0]} = state(…)"
             )
             raise InvalidArgument(message)
         found = (*planned, Opaque()) if self._adds else planned

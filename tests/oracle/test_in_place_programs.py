@@ -193,7 +193,9 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
     def of_kept_rows() -> list[Reactive]:
         """A table of which some that call clauses are made, and some that have functions."""
         t = sources.one(table=True)
-        stack = draw.choice([retracting() | versioned("y", retention=3), first_match(), retracting() | newest("x")])
+        stack: Any = draw.choice(
+            [retracting() | versioned("y", retention=3), first_match(), retracting() | newest("x")]
+        )
         made = [
             correlate(x=a, y=t, where=lambda x, y: x.k == y.k, yields=of_pair, restrict=stack),
             stream_table_join(a, t, on="k"),

@@ -12,7 +12,20 @@ import attrs
 import pytest
 
 import restrictions
-from cartesius import Absent, Engine, Reactive, Reliance, Restriction, Slot, Slots, correlate, forward, handles, push
+from cartesius import (
+    Absent,
+    Engine,
+    Reactive,
+    Reliance,
+    Restriction,
+    Slot,
+    Slots,
+    correlate,
+    forward,
+    handles,
+    push,
+    state,
+)
 from cartesius.errors import InvalidArgument
 from cartesius.plan import (
     Apart,
@@ -31,6 +44,7 @@ from cartesius.plan import (
     Now,
     Opaque,
     TakeBack,
+    Transduce,
     Uses,
     Within,
     facts,
@@ -214,6 +228,18 @@ def test_a_plan_that_is_no_tuple_of_nodes_is_refused(planned):
     with pytest.raises(
         InvalidArgument, match=r"odd: expected plan\(\) to return a tuple of nodes, as in \(Opaque\(\),\)"
     ):
+        Engine(correlate(x=LEFT, yields=lambda x: x, restrict=odd("x")))
+
+
+def test_a_transducer_names_one_of_its_states():
+    class odd(Restriction):
+        slot: Slot
+        total = state(0)
+
+        def plan(self):
+            return (Transduce(slot=self.slot, variable="totel", step=lambda total, value: (total, ()), held=""),)
+
+    with pytest.raises(InvalidArgument, match=r"expected plan\(\) to name one of its states, total, but got .*'totel'"):
         Engine(correlate(x=LEFT, yields=lambda x: x, restrict=odd("x")))
 
 
