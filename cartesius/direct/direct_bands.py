@@ -102,7 +102,7 @@ class DirectBands(DirectLoops):
         return (
             bool(self._shape.bands or self._shape.orders)
             and not (self._shape.partial and self._shape.join.pattern.conditions())  # they are asked first
-            and not self._shape.uses
+            and not (self._shape.uses or self._shape.takes_first)
             and all(self.is_own(bound, position) for step in self._shape.steps for bound, position, _ in step.sources)
         )
 

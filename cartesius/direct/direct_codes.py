@@ -111,7 +111,7 @@ class DirectCode(DirectText):
         shape = self._shape
         stays = shape.rule or shape.uses or shape.gate or shape.orders or shape.sequence or shape.partial
         is_in_order = self._join.batch.rank.is_oldest_first and (self._own == 0 or not shape.partners)
-        if stays or shape.transduces or not is_in_order:
+        if stays or shape.takes_first or shape.transduces or not is_in_order:
             super()._before_all()
 
     def _meet(self) -> None:
@@ -130,7 +130,9 @@ class DirectCode(DirectText):
         for index in shape.uses:
             self._lines.add(f"left{index} = {{}}")
         self._begin()
-        self._loops.search()
+        with self._lines.under("try:" if shape.takes_first else ""):
+            self._loops.search()
+        self._lines.add("except Taken:\n    pass  # the first match, out of all the loops" if shape.takes_first else "")
         for index in set(shape.uses) - {own}:
             left = f"[(part, memory{index}.places_of(part)) for part, n in left{index}.items() if n < 1]"
             self._lines.add(f"spent{index} = {left}")

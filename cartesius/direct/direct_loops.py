@@ -129,6 +129,7 @@ class DirectLoops:
                 self._emit("place", "for place, result in enumerate(results):")
             for i in sorted(self._shape.uses):
                 self._lines.add(f"left{i}[part{i}] = left{i}.get(part{i}, part{i}.more['uses']) - 1")
+            self._lines.add("raise Taken" if self._shape.takes_first else "")
 
     def _parts(self) -> list[str]:
         """Return the names of the parts of a combination."""

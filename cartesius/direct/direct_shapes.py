@@ -16,6 +16,7 @@ from cartesius.expressions.expressions import slots_of
 from cartesius.plan.nodes import (
     BANDS,
     OF_PRODUCTS,
+    Choose,
     InSequence,
     Let,
     Lockstep,
@@ -69,6 +70,7 @@ class Shape:
     partial: PartialRows | None = None  # of which parts may be missing, known once their partners would have left
     windows: Installed | None = None  # what opens those in which events meet
     is_alone: bool = False  # whether each event is a candidate of its own, and all other parts are missing
+    takes_first: bool = False  # whether the first combination is all that an event gives
 
     @property
     def rule(self) -> Rule | None:
@@ -126,7 +128,7 @@ def shape_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> 
 
 def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
     batch = join.batch
-    known = OF_PRODUCTS | BANDS | {InSequence, Regular, Separate, Transduce}
+    known = OF_PRODUCTS | BANDS | {InSequence, Regular, Separate, Transduce, Choose}
     if batch.partial is not None:
         known = OF_PRODUCTS | BANDS | {May}
         reason = _objection_to_missing(join, batch.partial)
@@ -194,6 +196,7 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
     orders: list[tuple[int, ...]] = []
     sequences: list[Installed] = []
     windows: Installed | None = None
+    takes_first = False
     for one in reversed(join.installed):  # the right-most sees an event first
         restriction, node = one.restriction, one.node
         indexes = [concerned.index for concerned in one.named]
@@ -213,6 +216,10 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
             uses |= {index: min(node.n, uses.get(index, node.n)) for index in indexes}
         elif isinstance(node, Now):
             momentary |= set(indexes)
+        elif isinstance(node, Choose):
+            if not node.first:
+                return f"{restriction!r} runs as written"
+            takes_first = True
         elif isinstance(node, Let) and gate is not None:  # of whatever slot: the row has a part of each
             return f"{restriction!r} sees what {gate.restriction!r} lets through"
         elif isinstance(node, Lockstep):
@@ -242,22 +249,34 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
     shape = Shape(
         join, slot, tuple(steps), rules, uses, frozenset(momentary), filters_of(join, slot), gate, tuple(bands),
         tuple(orders), sequence, missing if isinstance(missing, PartialRows) else None, windows,
-        isinstance(product, Alone),
+        isinstance(product, Alone), takes_first,
     )  # fmt: skip
-    if slot.shared is not None and (join.batch.tells_steps or (shape.rule is not None and shape.rule[0] is Oldest)):
+    return _objection_to_shape(shape) or shape
+
+
+def _objection_to_shape(shape: Shape) -> str:
+    """Say what of a shape does not go with the rest of it; "" if all does."""
+    join, gate, windows = shape.join, shape.gate, shape.windows
+    follows = shape.orders or shape.sequence
+    is_oldest = any(kind is Oldest for kind, _, _ in shape.rules.values())
+    if shape.slot.shared is not None and (
+        join.batch.tells_steps or (shape.rule is not None and shape.rule[0] is Oldest)
+    ):
         return "slots share a memory, and its entries have a number, or the earliest stay"
-    if shape.is_alone and (uses or gate or bands or orders or sequence or missing or windows):
+    if shape.is_alone and (shape.uses or gate or shape.bands or follows or shape.partial or windows):
         return "parts come alone, and something beside that says more than what is dropped, or stays"
-    if shape.transduces and (gate is not None or windows is not None):
+    if shape.takes_first and (gate or windows or follows or shape.partial or shape.is_alone):
+        return "the first match is taken, and something says what follows, is aligned, missing, alone, or in windows"
+    if shape.transduces and (gate or windows):
         return "a gate goes by what has come before, and another aligns events, or they are in windows"
     if windows is not None and (reason := _objection_to_windows(shape, windows)):
         return reason
-    if bands and any(kind is Oldest for kind, _, _ in rules.values()):
+    if shape.bands and is_oldest:
         return "what is near leaves some time, and earlier ones are kept"
-    is_keyed = any(keys for _, _, keys in rules.values())
-    if gate is not None and (momentary or join.bindings.links or is_keyed or not shape.is_simply_indexed):
+    is_keyed = any(keys for _, _, keys in shape.rules.values())
+    if gate is not None and (shape.momentary or join.bindings.links or is_keyed or not shape.is_simply_indexed):
         return f"{gate.restriction!r} aligns slots that are linked, or keep more or less than their newest event"
-    return shape
+    return ""
 
 
 def _objection_to_windows(shape: Shape, opener: Installed) -> str:

@@ -341,6 +341,7 @@ class Choose(Node):
 
     Args:
         leaves_out: Whether some may be no results; otherwise it puts them in order.
+        first: Whether it takes the first, in the order of enumeration, and does nothing else.
         counts: How many variables it keeps from one batch to the next.
         ends: Whether the output may complete by it, before any input has ended.
     """
@@ -348,6 +349,7 @@ class Choose(Node):
     leaves_out: bool
     counts: int = 0
     ends: bool = False
+    first: bool = False
 
 
 @attrs.frozen

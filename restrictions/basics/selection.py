@@ -110,7 +110,7 @@ class first_match(Restriction):
 
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""
-        return (Choose(leaves_out=True),)
+        return (Choose(leaves_out=True, first=True),)
 
     @handles(select)
     def take_first(self, matches: Iterator[Match]) -> None:

@@ -22,6 +22,7 @@ from cartesius.core import direct_pushes
 from restrictions import (
     affinely,
     earliest,
+    fifo,
     first_match,
     in_event_time,
     key_by,
@@ -162,6 +163,8 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         stack: Any = draw.choice(
             [
                 first_match() | within(3, "x", "y"),
+                affinely("x", "y") | first_match(),
+                first_match() | fifo() | most_recently("x"),
                 retracting() | most_recently("x", "y"),
                 most_recently("x", "y") | take(4),
                 retracting() | versioned("x", retention=3),
