@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.plan import (
     Apart,
+    Choose,
     InSequence,
     KeyBy,
     Lasting,
@@ -23,6 +24,7 @@ from cartesius.plan import (
     Now,
     Oldest,
     TakeBack,
+    Transduce,
     Uses,
     Visit,
     Within,
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 Result = tuple[tuple[int, ...], int, int, int]
-"""The numbers of its parts, from when, until when, and 1, or -1 if it is taken back."""
+"""The field ``n`` of its parts, from when, until when, and 1, or -1 if it is taken back."""
 
 
 @dataclass(eq=False)
@@ -56,11 +58,14 @@ class Reading:
         slots: By variable, the input that it is bound to.
         nodes: The plan, outermost first.
         where: A condition on the rows of all slots, by their names.
+        states: What the variables of transducers are in the beginning, by their names.
     """
 
     slots: dict[str, str]
     nodes: Sequence[Node]
     where: Callable[[dict[str, Row]], bool]
+    states: dict[str, Any] = field(default_factory=dict)
+    present: dict[tuple[int, Any], Any] = field(default_factory=dict)  # the state of each transducer, by key
     memory: dict[str, list[Part]] = field(default_factory=dict)  # newest first
     held: dict[tuple[int, Any], dict[str, list[Part]]] = field(default_factory=dict)
     standing: list[tuple[tuple[Part, ...], Result]] = field(default_factory=list)
@@ -85,11 +90,13 @@ class Reading:
         for parts in product(*memories):
             if any(id(part) in fresh for part in parts) and all(part.uses > 0 for part in parts) and self._meet(parts):
                 since, until = min(part.start for part in parts), max(part.end for part in parts)
-                result = (tuple(part.number for part in parts), since, until, 1)
+                result = (tuple(part.row["n"] for part in parts), since, until, 1)
                 self.standing.append((parts, result))
                 out.append(result)
                 for part in parts:
                     part.uses -= 1
+                if any(node.first for _, node in self._of(Choose)):
+                    break
         for slot, parts_of in self.memory.items():
             if any(slot in node.slots for _, node in self._of(Now)):
                 self._taken_back(parts_of)  # it expires: its results stand, and nothing takes them back any more
@@ -110,6 +117,14 @@ class Reading:
             node = self.nodes[at]
             if isinstance(node, Let) and node.slot == slot and not node.predicate(part.row):
                 return
+            if isinstance(node, Transduce) and node.slot == slot:
+                under = (at, self._scope(part, at))
+                before = self.present.get(under, self.states[node.variable])
+                self.present[under], goes = node.step(before, part.row)
+                if not goes:
+                    return
+                (value,) = goes
+                part = Part(value, part.start, part.end, part.number, part.keys)
             if isinstance(node, Lockstep) and slot in node.slots:
                 queues = self.held.setdefault((at, self._scope(part, at)), {one: [] for one in node.slots})
                 queues[slot].append(part)

@@ -15,10 +15,12 @@ import pytest
 from hypothesis import settings
 
 from cartesius import Engine, Reactive, correlate
+from cartesius.data.records import Record
 from cartesius.errors import CartesiusError
 from cartesius.language.restriction_base import Composition
 from cartesius.plan import (
     Apart,
+    Choose,
     InSequence,
     KeyBy,
     Lasting,
@@ -29,6 +31,7 @@ from cartesius.plan import (
     Now,
     Oldest,
     TakeBack,
+    Transduce,
     Uses,
     Visit,
     Within,
@@ -39,6 +42,7 @@ from restrictions import (
     by_arrival,
     earliest,
     fifo,
+    first_match,
     in_sequence,
     key_by,
     lifo,
@@ -48,6 +52,7 @@ from restrictions import (
     retracting,
     within,
 )
+from restrictions.gates.folding import accumulating, distinctly, skipping
 from restrictions.time.duration import apart, lasting
 from tests.oracle.plan_oracle import Reading
 
@@ -65,6 +70,16 @@ ENOUGH = 8
 def odd(value: Any) -> bool:
     """Whether the number is odd, of an event or of a plain row."""
     return bool((value["n"] if isinstance(value, dict) else value.n) % 2)
+
+
+def sixth(value: Any) -> int:
+    """Which part of the trace an event is of."""
+    return int(value["n"] // 6)
+
+
+def added(total: Any, value: Any) -> Record:
+    """The sum of the numbers so far, as a row."""
+    return Record({"n": total["n"] + value["n"], "k": value["k"]})
 
 
 @dataclass(frozen=True)
@@ -106,7 +121,8 @@ class Program:
         def where(rows: dict[str, dict[str, int]]) -> bool:
             return not self.is_joined or len({row["k"] for row in rows.values()}) == 1
 
-        reading = Reading(sources, nodes, where)
+        states = {name: value for one in self.stack for name, value in one._states.items()}
+        reading = Reading(sources, nodes, where, states)
         pushes = [(source.name, row, *at, number) for number, (source, row, at) in enumerate(self.trace)]
         return [self._compared(reading.push(*push)) for push in pushes]
 
@@ -138,6 +154,10 @@ def drawn(seed: str) -> Program:
         draw.choice([fifo, lifo]),
         retracting,
         lambda: by_arrival(draw.choice([*slots])),
+        first_match,
+        lambda: accumulating(draw.choice([*slots]), added),
+        lambda: distinctly(draw.choice([*slots]), key=sixth),
+        lambda: skipping(draw.choice([*slots]), lambda value: not sixth(value)),
     ]
     stack = tuple(kind() for kind in draw.sample(kinds, draw.randint(1, 4)))
     trace = []
@@ -180,8 +200,15 @@ def test_clauses_and_nodes_say_the_same(pytestconfig):
         if any(results):
             kinds.update({type(node).__name__ for node in program.nodes})
     print(f"{programs} programs; with results, by kind: {dict(sorted(kinds.items()))}")
+    wanted: tuple[type[Node], ...]
     wanted = (Newest, Oldest, Uses, Now, KeyBy, Let, Within, Lasting, Apart, Lockstep, InSequence, Visit, TakeBack)
+    wanted += (Choose, Transduce)
     assert {kind.__name__: kinds[kind.__name__] for kind in wanted if kinds[kind.__name__] < ENOUGH} == {}
+
+
+def forgetful(step: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Let a transducer forget what has come."""
+    return lambda before, value: (before, step(before, value)[1])
 
 
 MUTATED: dict[str, tuple[type, Callable[[Any], list[Node]]]] = {
@@ -201,6 +228,9 @@ MUTATED: dict[str, tuple[type, Callable[[Any], list[Node]]]] = {
     "the other way round": (InSequence, lambda node: [attrs.evolve(node, slots=node.slots[::-1])]),
     "another order": (Visit, lambda node: [Visit(oldest_first=not node.oldest_first)]),
     "nothing is taken back": (TakeBack, lambda node: []),
+    "all matches": (Choose, lambda node: []),
+    "no transducer": (Transduce, lambda node: []),
+    "a state that stays": (Transduce, lambda node: [attrs.evolve(node, step=forgetful(node.step))]),
 }
 
 
