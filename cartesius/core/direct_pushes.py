@@ -112,6 +112,7 @@ class DirectPushes:
             self._pushed[reactive] += 1
             if self._pushed[reactive] <= PUSHES_BEFORE:
                 return
+            del self._known[reactive]  # who is interrupted writes it anew
             code = self._known[reactive] = self._written(code)
         if not isinstance(code, str):
             self._functions[reactive] = code.function

@@ -31,7 +31,6 @@ from cartesius.direct.direct_places import DirectPlaces, take_from
 from cartesius.direct.direct_shapes import Shape, sets_aside, standing
 from cartesius.direct.direct_texts import DirectText
 from cartesius.direct.leaving import Due, found_by
-from cartesius.effects.evidence import put_back
 from cartesius.effects.resumptions import running
 from cartesius.language.families import completes, push, select
 from cartesius.plan import facts
@@ -421,7 +420,7 @@ class AsWritten:
 
     def function(self, results: Any, number: int, step: int, _passed: Time) -> Iterator[tuple[list[Event], int]]:
         """Give what comes of the results, of each source if there are several, and the last number of an entry."""
-        join, world, put_back_handlers = self.join, self._world, put_back()
+        join, world = self.join, self._world
         sources = [results] if self._is_of_one else results
         world.number = number
         events = {slot.reactive: sources[source] for slot, source in self._taking}
@@ -432,12 +431,7 @@ class AsWritten:
             if some
         }
         note_doors(batches, join.slots, step, events)
-        try:
-            out = join.deliver(batches)
-        except BaseException:
-            put_back_handlers()
-            raise
-        given = self.checked(out)
+        given = self.checked(join.deliver(batches))
         yield given
         _, world.number = given
         for slot, _ in self._taking:

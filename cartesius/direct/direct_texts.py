@@ -30,6 +30,7 @@ from cartesius.data.queues import Queue
 from cartesius.data.records import PLAIN, Record, wrap
 from cartesius.data.window_spans import INSIDE
 from cartesius.direct.direct_places import names_of
+from cartesius.effects.evidence import put_back
 from cartesius.expressions.expression_texts import Texts
 from cartesius.expressions.value_functions import of_value
 from cartesius.plan.nodes import Let, Transduce
@@ -81,11 +82,12 @@ PASSED: Final = """
     heap = deadlines.heap
 """
 _MOVE_CLOCK: Final = """
+    handlers, over = put_back(), steps.over
     begun = world.begin()
     world.events, world.latest = ordinal, latest
     early += steps.move_clock(passed)
-    if any([one.is_done for one in joins]):
-        raise LeftToClauses("something has completed before")
+    if steps.over != over:
+        raise LeftToClauses("something completes")
 """
 FINISH: Final = """
     if met is not None:
@@ -109,13 +111,17 @@ _BEGIN: Final = """
     if begun is None:
         if met is not None:
             journal.is_open = False  # it can be taken back
+        HANDLERS
         begun = world.begin()
     world.events, world.latest, world.steps, world.clock = ordinal, latest, step, PASSED
 """
 _FINISH_STEPS: Final = """
     told = TOLD
     if deadlines.soon or deadlines.floored or PLAYED:
+        over = steps.over
         told = steps.finished(told)
+        if steps.over != over:
+            raise LeftToClauses("something completes")
 """
 _KEEP_STATE: Final = """
     if next{gate} is not state{gate}:
@@ -127,11 +133,14 @@ _KEEP_STATE: Final = """
 """
 FAILING: Final = "return steps.given_up.failed(error)  # as written it fails again, and says where"
 _FAIL: Final = f"""
+    if handlers is not None:
+        handlers()
     if begun is not None and not journal.is_open:
         steps.undo(begun)
     if met is not None and world.events < ordinal:
         journal.is_open = True
         met.undo()
+    steps.is_running = False  # not before: who is interrupted up to here finds that the state is torn
     if isinstance(error, Exception) and not journal.is_open:
         {FAILING}
     raise
@@ -251,7 +260,7 @@ class DirectText(ABC):
         self._scope |= {"deadlines": world.deadlines, "correlation": join.number}
         self._scope |= {"where": body.where, "yields": body.yields}
         self._after = [(one, one.make(steps, None, follows=True)) for one in link.get("after", ())]
-        self._scope["joins"] = [link.join for link in self.links]
+        self._scope["joins"] = [link.join for link in self.links]  # which may let events go on at their doors
         self._told = [_results(number) for number in link.get("told", (0,))]
 
     def meet_by(self, leaving: Leaving) -> Self:
@@ -333,7 +342,7 @@ class DirectText(ABC):
             self._door()
             add("ordinal = world.events + 1")
             add("out, early = [], []" if self._after else "out = early = []")  # what deadlines give
-            add("met = begun = None" if self._is_guarded else "")
+            add("met = begun = handlers = None" if self._is_guarded else "")
             add("steps.is_running = True")
             with self._lines.under("try:"):
                 self._meet_deadlines()
@@ -341,7 +350,9 @@ class DirectText(ABC):
                 self._prepare()
                 if self._after or self._calls or self._tells_steps:
                     add(f"step = world.steps + {self._n_steps}")
-                add(_BEGIN.replace("PASSED", self._passed) if self._calls else "")
+                if self._calls:
+                    handlers = "handlers = put_back()" if self._after else ""
+                    add(_BEGIN.replace("PASSED", self._passed).replace("HANDLERS", handlers))
                 self._find_out()
                 self._pass_on()
                 if self._finishes:
@@ -350,11 +361,8 @@ class DirectText(ABC):
                     add(_FINISH_STEPS.replace("TOLD", self._all_told).replace("PLAYED", played))
                 if self._is_guarded:
                     add("if begun is not None:\n    journal.is_open = True")
+                    add("steps.is_running = False")
             self._fail()
-            add("""
-                finally:
-                    steps.is_running = False
-            """)
             if not self._finishes:
                 add("world.number = number" if self._calls else self._come)
                 self._change()
@@ -444,7 +452,7 @@ class DirectText(ABC):
         with self._lines.under("if heap and heap[0][0] < passed:"):
             self._lines.add("met = leaving.meet(passed, early)")
             with self._lines.under("if met is None:"):
-                reason = 'return steps.given_up.leave("something is due before")'
+                reason = 'raise LeftToClauses("something is due before")'
                 self._lines.add(reason if self._is_final else _MOVE_CLOCK)
 
     def _prepare(self) -> None:
@@ -462,7 +470,12 @@ class DirectText(ABC):
     def _fail(self) -> None:
         """Write what becomes of a failure: what has been met or done is taken back, unless the event has come."""
         if not self._is_guarded:
-            self._lines.add(f"except Exception as error:\n    {FAILING}")
+            self._lines.add(f"""
+                except Exception as error:
+                    {FAILING}
+                finally:
+                    steps.is_running = False
+            """)
             return
         with self._lines.under("except BaseException as error:"):
             self._put_back()
@@ -484,7 +497,9 @@ class DirectText(ABC):
             for text in (self._come, *also, *self._states):
                 self._lines.add(text)
             self._touch_windows()
-            self._lines.add(_FINISH_ALL if self._is_guarded else "")
+            if self._is_guarded:
+                self._lines.add("steps.is_running = False")
+                self._lines.add(_FINISH_ALL)
             self._lines.add("return early")
 
     def _touch_windows(self) -> None:
@@ -711,6 +726,6 @@ SCOPE: dict[str, Any] = {
     "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "NEVER": EARLIEST, "EVER": LATEST, "nothing": object(),
     "Entry": Entry, "Event": Event, "EventDraft": EventDraft, "Update": Update, "Delete": Delete, "Queue": Queue,
     "LeftToClauses": LeftToClauses, "INSIDE": INSIDE, "new": object.__new__, "Record": Record, "Interval": Interval,
-    "Taken": Taken,
+    "Taken": Taken, "put_back": put_back,
 }  # fmt: skip
 """What the names mean that all functions share."""

@@ -195,26 +195,30 @@ class Leaving:
         Raises:
             Exception: Something has failed, such as that a payload has been changed: nothing has changed, either.
         """
-        met, dues, given = Met(self._world), self._dues, len(out)
-        heap = self._world.deadlines.heap
+        met, given = Met(self._world), len(out)
         try:
             self._world.journal.is_open = True  # what has left is gone, until it is taken back
-            while heap and heap[0][0] < before:
-                installed = heap[0][3]
-                if installed not in dues:
-                    dues[installed] = self._due_of(installed)
-                if dues[installed] is None or installed.join.is_done:
-                    met.undo()
-                    return None
-                met.take(heap)
-            if met.meet(dues, out):
-                return met
-            met.undo()
-            del out[given:]
+            is_known = self._take(met, before) and met.meet(self._dues, out)
         except BaseException:  # also where somebody interrupts what it calls
             met.undo()
             raise
+        if is_known:
+            return met
+        met.undo()  # once: who is interrupted in it finds that the journal is open
+        del out[given:]
         return None
+
+    def _take(self, met: Met, before: Time) -> bool:
+        """Take what is due before a time; return whether it is known what all of it does."""
+        heap, dues = self._world.deadlines.heap, self._dues
+        while heap and heap[0][0] < before:
+            installed = heap[0][3]
+            if installed not in dues:
+                dues[installed] = self._due_of(installed)
+            if dues[installed] is None or installed.join.is_done:
+                return False
+            met.take(heap)
+        return True
 
 
 class Ascent:

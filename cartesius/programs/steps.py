@@ -78,6 +78,11 @@ class Steps:
             join.rebuild()
         self.world.journal.is_open = False
 
+    @property
+    def over(self) -> int:
+        """How many correlations have completed."""
+        return sum([join.is_done for join in self.program.joins])
+
     def check_idle(self, call: str) -> None:
         """Raise `InvalidArgument` while a step is running, and `EngineBroken` if one was not undone."""
         check_usable(call, is_running=self.is_running, is_torn=self.world.journal.is_open, broken_by=self.broken_by)

@@ -42,7 +42,7 @@ from restrictions import (
     tumbling,
     within,
 )
-from restrictions.streams import interval_join, map_
+from restrictions.streams import buffer, interval_join, map_
 from restrictions.tables import aggregate, count, inner_join, map_table, sum_
 from restrictions.windows import on_close
 from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_windows  # noqa: F401 - they enter exports
@@ -187,6 +187,59 @@ def test_a_push_that_calls_clauses_is_done_or_undone(name, pytestconfig, monkeyp
             outcomes[check(scene, draw.choice(KINDS), at, draw.choice([None, draw.randint(1, 60)]))] += 1
     print(outcomes)
     assert outcomes["broken"] < outcomes.total() / 2, outcomes
+
+
+OF_FUNCTIONS = ("<generated push", "direct/", "effects/evidence")
+"""Where the lines are that functions of pushes run, and those that put handlers into force for them."""
+
+
+def of_several(name: str) -> tuple[list[Reactive], list[Reactive]]:
+    """Inputs, and outputs of which some call clauses within the function of the first input."""
+    a, b = Reactive("a"), Reactive("b")
+    keyed_totals = aggregate(a, count, by="k", restrict=session(3, lateness=2))
+    in_windows = correlate(x=b, y=b, yields=lambda x, y: (x.n, y.n), restrict=tumbling(2, report=on_close))
+    left_join = interval_join(a, b, 0, 2, key="k", how="left")
+    programs = {
+        "a follower gives up": [buffer(a, 2), keyed_totals],
+        "windows of others close": [in_windows, map_(a, lambda value: value.n)],
+        "rows that come at deadlines go on": [map_(left_join, lambda pair: (pair,))],
+        "all call clauses, and a gate lets go": [
+            correlate(x=a, y=b, yields=lambda x, y: (x.n, y.n), restrict=within(3, "x", "y") | in_event_time(1)),
+            buffer(a, 2),
+        ],
+        "two slots of one": [
+            correlate(x=a, y=a, where=lambda x, y: x.n < y.n, yields=lambda x, y: x.n, restrict=within(3, "x", "y")),
+            map_(a, lambda value: value.n),
+        ],
+    }
+    return [a, b], programs[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a follower gives up",
+        "windows of others close",
+        "rows that come at deadlines go on",
+        "all call clauses, and a gate lets go",
+        "two slots of one",
+    ],
+)
+def test_a_push_in_which_some_call_clauses_is_done_or_undone(name, monkeypatch):
+    """At lines of the function, in the middle of which clauses have changed the state."""
+    monkeypatch.setattr(direct_pushes, "PUSHES_BEFORE", 0)
+    (a, b), outputs = of_several(name)
+    program = Program((name,), (a, b), tuple(outputs), frozenset(), {"lateness": 0}, 1, False)
+    said = [(a, 0, 0), (b, 0, 0), (b, 1, 1), (a, 1, 1), (a, 0, 2), (b, 1, 3), (a, 1, 3), (a, None, 9), (b, 1, 12)]
+    said.append((a, 1, 20))
+    rows = tuple([Row(one, {"k": k, "n": n}, (at, at)) for n, (one, k, at) in enumerate(said)])
+    draw, outcomes = random.Random(name), Counter()
+    for place in (6, 7, 9):
+        scene = Scene(program, "in_place", rows[:place], "push", partial(pushed, rows[place]), rows[place + 1 :])
+        steps = [at for at, (where, _) in enumerate(lines_of(scene)) if any(one in where for one in OF_FUNCTIONS)]
+        some = draw.sample(steps, min(len(steps), 2 * settings().max_examples))
+        outcomes += Counter(check(scene, draw.choice([Alarm, KeyboardInterrupt]), at) for at in some)
+    assert outcomes["undone"] > 40, outcomes
 
 
 def test_what_is_due_before_an_event_that_is_dropped_is_met_or_not():

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.core import direct_pushes
+from cartesius.direct.direct_texts import DirectText
 from restrictions import (
     affinely,
     earliest,
@@ -226,6 +227,18 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         alone = [skip_while(a, lambda x: x.n < 2), scan(map_(a, lambda x: 6 // (x.n - 5)), max)]
         return draw.sample([made, keyed, map_(keyed, of_both), *alone], draw.choice([1, 2]))
 
+    def completing() -> list[Reactive]:
+        """What completes as the clock moves, or a gate lets go, or what is made of it; and what moves the clock."""
+        c = sources.one(a, b)
+        stacks: list[Any] = [
+            take(1) | tumbling(2, report=on_close),
+            take(1) | in_event_time(1),
+            take(1) | without(c, after="x", within=2),
+        ]
+        once = correlate(x=b, yields=lambda x: x.n, restrict=draw.choice(stacks))
+        made = draw.choice([once, zip_(once, c), sample(c, once), merge(once, c)])
+        return [made, draw.choice([map_(a, lambda x: x.n), scan(a, lambda total, _: total), buffer(a, 2)])]
+
     totals: list[Any] = [
         session(3), tumbling(4), tumbling(4, report=on_close), sliding(4, 2, report=on_close), tumbling(4, lateness=2),
     ]  # fmt: skip
@@ -245,6 +258,7 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         by_clauses,
         by_clauses,
         of_kept_rows,
+        completing,
         transduced,
         transduced,
         lambda: [aggregate(a, draw.choice([count, sum_.of("n")]), by="k", restrict=draw.choice(totals))],
@@ -341,3 +355,17 @@ def test_no_deadline_is_left_to_the_clauses_whatever_it_is_due_in(outputs: list[
         source, row = draw.choice(inputs), {"k": draw.randrange(3), "n": draw.randrange(9)}
         engine.push(source, Update(draw.randrange(5), row) if source.table else row, time)
     assert sum(engine.stats.given_up.values()) == len(inputs)  # the first of each
+
+
+def test_who_is_interrupted_while_a_function_is_written_pushes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct_pushes, "PUSHES_BEFORE", 0)
+    engine = Engine(buffer(A, 2), map_(A, lambda x: x.n), lateness=0)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(DirectText, "_pass_on", interrupt)
+        engine.push(A, {"n": 1}, 0)
+    pushed = [engine.push(A, {"n": n}, n) for n in range(2, 5)]
+    assert [event.value for out in pushed for event in out if type(event.value) is int] == [2, 3, 4]
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
