@@ -360,9 +360,10 @@ def test_no_deadline_is_left_to_the_clauses_whatever_it_is_due_in(outputs: list[
 def test_who_is_interrupted_while_a_function_is_written_pushes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(direct_pushes, "PUSHES_BEFORE", 0)
     engine = Engine(buffer(A, 2), map_(A, lambda x: x.n), lateness=0)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(DirectText, "_pass_on", interrupt)
-        engine.push(A, {"n": 1}, 0)
+        with pytest.raises(KeyboardInterrupt):
+            engine.push(A, {"n": 1}, 0)
     pushed = [engine.push(A, {"n": n}, n) for n in range(2, 5)]
     assert [event.value for out in pushed for event in out if type(event.value) is int] == [2, 3, 4]
 
