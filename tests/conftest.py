@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from pyspark.sql import SparkSession
     from xdist.remote import Producer
+    from xdist.workermanage import WorkerController
 
 Test = TypeVar("Test", bound="Hashable")
 os.environ.setdefault("CARTESIUS_STRICT", "1")  # a generated function that fails where the clauses do not, raises
@@ -62,8 +63,16 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 @pytest.hookimpl(tryfirst=True)  # before hypothesis reads the option
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--hypothesis-seed", None) is None and not settings().derandomize:
-        config.option.hypothesis_seed = str(random.SystemRandom().randrange(2**32))
+    given = getattr(config, "workerinput", {}).get("hypothesis_seed", config.getoption("--hypothesis-seed", None))
+    if given is None and not settings().derandomize:
+        given = str(random.SystemRandom().randrange(2**32))
+    config.option.hypothesis_seed = given
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: WorkerController) -> None:
+    """Let each process draw by the seed that the header says."""
+    node.workerinput["hypothesis_seed"] = node.config.getoption("--hypothesis-seed")
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -38,9 +39,24 @@ def test_each_test_is_in_one_part_and_each_law_in_all_and_every_part_begins_else
     assert [part[0].number for part in parts] == sorted({part[0].number for part in parts})
 
 
-def test_both_processes_of_a_part_have_its_tests():
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "tests/unit/bench", "-k", "refused"]
+SEEDS = """
+import pathlib
+
+import pytest
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_a_seed_that_is_refused(number, pytestconfig, worker_id):
+    pathlib.Path(__file__).with_name(worker_id).write_text(pytestconfig.getoption("--hypothesis-seed"))
+"""
+
+
+def test_both_processes_of_a_part_have_its_tests_and_draw_by_the_seed_that_is_said(tmp_path):
+    (tmp_path / "test_seeds.py").write_text(SEEDS)
+    command = [sys.executable, "-m", "pytest", "-n", "2", "tests/unit/bench", str(tmp_path), "-k", "refused"]
     environment = {**os.environ, "HYPOTHESIS_PROFILE": "long", "TEST_PART": "2/3"}
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout
     assert " passed" in run.stdout
+    (said,) = re.findall("--hypothesis-seed=([0-9]+)", run.stdout)
+    assert {one.read_text() for one in tmp_path.glob("gw*")} == {said}
