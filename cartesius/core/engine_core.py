@@ -87,7 +87,10 @@ class Columns(Protocol):
         """Push one event, if columns own the state and that is the cheaper way; None: nothing has changed."""
 
     def advance(self, time: int) -> bool:
-        """Move the clock, if nothing is due by that that columns cannot do; return whether it has moved."""
+        """Move the clock, if nothing is due by that that columns cannot do; return whether it has moved.
+
+        The journal is open then: who has called it closes it.
+        """
         ...
 
     def next_deadline(self) -> tuple[int | None] | None:

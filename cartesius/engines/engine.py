@@ -364,9 +364,15 @@ class Engine(EngineCore[Result]):
             self._note("advance", self._world.calendar.plain(units, dated=dated))
         if units <= self._world.clock:  # it says nothing new, nor that times are datetimes
             dated = self._world.calendar.is_dated
-        if self._compiled is not None and not self._is_watched() and self._compiled.advance(units):
-            self._world.calendar.is_dated = dated
-            return []
+        emitted: list[Event] | None = None
+        try:
+            if self._compiled is not None and not self._is_watched() and self._compiled.advance(units):
+                self._world.calendar.is_dated, emitted = dated, []
+                self._journal.is_open = False
+                return emitted
+        except BaseException as error:
+            self._interrupted(error, emitted)
+            raise
         self._settle()
 
         def advance() -> list[Event]:

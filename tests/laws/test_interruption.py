@@ -43,7 +43,7 @@ from restrictions import (
     within,
 )
 from restrictions.streams import buffer, interval_join, map_
-from restrictions.tables import aggregate, count, inner_join, map_table, sum_
+from restrictions.tables import aggregate, count, inner_join, map_table, sum_, table_of_latest, to_table
 from restrictions.windows import on_close
 from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_windows  # noqa: F401 - they enter exports
 from tests.laws.catalogue import EXPORTS, Program, program_of
@@ -196,11 +196,10 @@ OF_FUNCTIONS = ("<generated push", "direct/", "effects/evidence")
 def of_several(name: str) -> tuple[list[Reactive], list[Reactive]]:
     """Inputs, and outputs of which some call clauses within the function of the first input."""
     a, b = Reactive("a"), Reactive("b")
-    keyed_totals = aggregate(a, count, by="k", restrict=session(3, lateness=2))
     in_windows = correlate(x=b, y=b, yields=lambda x, y: (x.n, y.n), restrict=tumbling(2, report=on_close))
     left_join = interval_join(a, b, 0, 2, key="k", how="left")
     programs = {
-        "a follower gives up": [buffer(a, 2), keyed_totals],
+        "a follower gives up": [buffer(a, 2), to_table(a, key="k")],  # where the key is null
         "windows of others close": [in_windows, map_(a, lambda value: value.n)],
         "rows that come at deadlines go on": [map_(left_join, lambda pair: (pair,))],
         "all call clauses, and a gate lets go": [
@@ -281,6 +280,21 @@ def test_what_a_gate_holds_up_by_key_is_held_up_afterwards_as_before():
         lines = [at for at, (where, _) in enumerate(lines_of(scene)) if "floored_deadlines" in where]
         outcomes += Counter(check(scene, kind, at) for at in lines for kind in KINDS[:1])
     assert outcomes["undone"] > 25, outcomes
+
+
+def test_a_clock_that_columns_move_has_moved_or_not():
+    """At each line of a move that is known to decide nothing, to where the clock stands already and beyond."""
+    stream = Reactive("stream")
+    output = table_of_latest(stream)
+    program = Program((str(output.pattern),), (stream,), (output,), frozenset(), {"lateness": 0}, 1, False)
+    rows = tuple([Row(stream, {"k": 0, "n": n}, (at, at)) for n, at in enumerate([3, 6, 8, 9])])
+    outcomes = Counter()
+    for until in (6, 7):
+        scene = Scene(program, None, rows[:2], "advance", partial(Engine.advance, time=until), rows[2:])
+        lines = [at for at, (where, _) in enumerate(lines_of(scene)) if "engine.py" in where or "batch_times" in where]
+        outcomes += Counter(check(scene, KeyboardInterrupt, at) for at in lines)
+    assert outcomes["undone"] > 20, outcomes
+    assert outcomes["done"], outcomes
 
 
 def test_rows_without_a_partner_come_or_not_and_partners_know_or_not():

@@ -101,7 +101,7 @@ def by_the_clock(
 
 
 def advanced(compiled: Compiled, states: Sequence[State | KeyedState], clock: int) -> bool:
-    """Move the clock if that decides nothing; return whether it was moved."""
+    """Move the clock if that decides nothing; return whether it was moved: the journal is open then."""
     if not _is_all_known(compiled):
         return False
     pairs = zip(compiled.stages, states, strict=True)
@@ -121,7 +121,6 @@ def advanced(compiled: Compiled, states: Sequence[State | KeyedState], clock: in
     if clock <= world.clock and any(state.n_retained for state in states):
         world.steps += 1  # what was overdue may have left, although the clock stands: `marks` tells that by the steps
     world.clock = max(world.clock, clock)
-    world.journal.is_open = False
     return True
 
 

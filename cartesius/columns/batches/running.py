@@ -169,7 +169,10 @@ class Compiled:
             raise
 
     def advance(self, clock: int) -> bool:
-        """Move the clock, if columns own the state and that decides nothing; return whether it was moved."""
+        """Move the clock, if columns own the state and that decides nothing; return whether it was moved.
+
+        The journal is open then: who has called it closes it.
+        """
         return self.states is not None and advanced(self, self.states, clock)
 
     def next_deadline(self) -> tuple[int | None] | None:

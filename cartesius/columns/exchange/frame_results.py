@@ -90,7 +90,10 @@ def _is_over(engine: EngineCore) -> bool:
     when an input ends are not compiled, so columns never own the state of one.
     """
     compiled = compiled_of(engine)
-    return compiled.states is not None and compiled.advance(FAR)
+    if compiled.states is None or not compiled.advance(FAR):
+        return False
+    engine._journal.is_open = False
+    return True
 
 
 def _flat(table: pa.Table, output: Reactive, name: str, timeline: Timeline) -> pa.Table:
