@@ -180,7 +180,7 @@ def _of_input(program: Program, reactive: Reactive) -> Make | str:
         )
         if isinstance(as_written, str):
             return as_written
-        makes.append(After(sources, as_written, calls=True))
+        makes.append(After(sources, as_written))
     told = [places[output] for output in program.outputs if output in places]
     if is_forked:
         first, coming = cone[0]

@@ -153,8 +153,6 @@ class After(NamedTuple):
     sources: tuple[int, ...]
     """Whose results come to it: the numbers of what comes before, in order; 0 is the first."""
     make: Callable[..., Linked]
-    calls: bool = False
-    """Whether it runs clauses, which change the state as they go."""
 
 
 class Link(TypedDict, total=False):
@@ -298,12 +296,12 @@ class DirectText(ABC):
     @property
     def _calls(self) -> bool:
         """Whether something that follows runs clauses, which change the state as they go."""
-        return any(one.calls for one, _ in self._after)
+        return any(code.why for _, code in self._after)
 
     @property
     def _finishes(self) -> bool:
         """Whether all that follows runs clauses: then all can be undone, and further steps may follow."""
-        return self._calls and all(one.calls for one, _ in self._after)
+        return self._calls and all(code.why for _, code in self._after)
 
     @property
     def calls_clauses(self) -> bool:
