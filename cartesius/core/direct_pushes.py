@@ -69,20 +69,9 @@ class DirectPushes:
         """Return the code of an input, or why there is none."""
         if reactive not in self._known:
             is_output = f"{reactive.name} is an output itself" if reactive in self._program.outputs else ""
-            make = self._objection or is_output or self._maker(reactive)
+            make = self._objection or is_output or _of_input(self._program, reactive)
             self._known[reactive] = make if isinstance(make, str) else self._made(make)
         return self._known[reactive]
-
-    def _maker(self, reactive: Reactive) -> Make | str:
-        program = self._program
-        make = _of_input(program, reactive)
-        if program.may_hold_strands and isinstance(make, str):
-            return make
-        bound = program.bound.get(reactive, [])
-        if isinstance(make, str) and len(bound) == 1:
-            through_clauses = clauses_of(program, *bound[0], why=make)
-            return make if isinstance(through_clauses, str) else through_clauses
-        return make
 
     def _made(self, make: Make) -> DirectText | str:
         code = make(self._steps, self._lateness).meet_by(self._leaving)
@@ -166,7 +155,7 @@ def _of_input(program: Program, reactive: Reactive) -> Make | str:
     finishes = all(isinstance(make, str) for make in found.values())
     leading, *_ = found.values()
     if isinstance(leading, str) and len(program.bound[reactive]) == len(cone) == 1:
-        return leading
+        return clauses_of(program, *program.bound[reactive][0], why=leading)
     is_forked = len(program.bound[reactive]) > 1 or any(isinstance(make, str) for make in found.values())
     places = {reactive: 0} | {made: place for place, (join, _) in enumerate(cone, is_forked) for made in join.reactives}
     makes: list[After] = []

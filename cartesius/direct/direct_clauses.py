@@ -83,13 +83,10 @@ class ClauseShape:
 
 
 def clauses_of(program: Program, join: Join, index: int, *, why: str) -> Make | str:
-    """Return what makes the function of a slot that calls clauses, and ``why`` it does; or why it cannot."""
+    """Return what makes the function of the one slot that a push comes to, which calls clauses; or ``why`` it does."""
     slot = join.slots[index]
-    if slot.notes_door:
-        return "an event comes to several slots"
-    reason = standing(program, join, has_absent=True)
-    if reason:
-        return reason
+    if slot.notes_door or standing(program, join, has_absent=True):
+        return why
     return partial(DirectClauseCode, _shape_of(program, join, slot, why))
 
 
@@ -365,7 +362,7 @@ class DirectClauseCode(DirectText):
 def following(
     program: Program, join: Join, taking: Sequence[tuple[int, int]], *, why: str, finishes: bool
 ) -> Callable[..., Linked] | str:
-    """Return what makes the function of a correlation that calls clauses, in a push with others; or why it cannot.
+    """Return what makes the function of a correlation that calls clauses, in a push with others; or ``why`` it does.
 
     Args:
         program: Of which it is one.
