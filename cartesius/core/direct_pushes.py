@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 PUSHES_BEFORE: int = 100
 """After how many pushes a function is made that calls clauses: by then it has cost as much as they had to gain."""
+Cone: TypeAlias = "Sequence[tuple[Join, Sequence[tuple[int, Reactive]]]]"
+"""The correlations that an event comes to, or its results, in order: the slots of each, and what is bound to them."""
 Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
 
 
@@ -146,12 +148,13 @@ def _of_input(program: Program, reactive: Reactive) -> Make | str:
         gated = ["what leaves, or is decided, waits for what gates hold"] if cone[0][0].world.deadlines.floored else []
         if reasons or gated:
             return (reasons or gated)[0]
+    _share_alike(found)
+    _follow_what_is_taken_back(cone, found)
     kept = program.kept.get(reactive)
     is_called = any(isinstance(make, str) for make in found.values())
     if (kept is not None and is_called) or any(_waits_for_gates(join) for join, _ in cone):
         why = "others call clauses, and its rows are kept for all" if is_called else "others wait for what gates hold"
         found |= {join: why for join, make in found.items() if not isinstance(make, str)}
-    _share_alike(found)
     finishes = all(isinstance(make, str) for make in found.values())
     leading, *_ = found.values()
     if isinstance(leading, str) and len(program.bound[reactive]) == len(cone) == 1:
@@ -164,9 +167,11 @@ def _of_input(program: Program, reactive: Reactive) -> Make | str:
         if not isinstance(make, str):
             makes.append(After(sources, make))
             continue
-        as_written = following(
-            program, join, [(index, sources.index(places[one])) for index, one in coming], why=make, finishes=finishes
+        taking = [(index, sources.index(places[one])) for index, one in coming]
+        goes_on = any(
+            source in join.reactives and not isinstance(found[of], str) for of, some in cone for _, source in some
         )
+        as_written = following(program, join, taking, why=make, goes_on=goes_on, finishes=finishes)
         if isinstance(as_written, str):
             return as_written
         makes.append(After(sources, as_written))
@@ -179,7 +184,7 @@ def _of_input(program: Program, reactive: Reactive) -> Make | str:
     return partial(leading, after=makes[1:], told=told) if len(makes) > 1 else leading
 
 
-def _cone(program: Program, reactive: Reactive) -> list[tuple[Join, list[tuple[int, Reactive]]]]:
+def _cone(program: Program, reactive: Reactive) -> Cone:
     """Return the slots that an event comes to, or its results, by correlation, in order, with what is bound to each."""
     found: dict[Join, list[tuple[int, Reactive]]] = {}
     coming = [reactive]
@@ -217,6 +222,17 @@ def _of_join(
 
 def _waits_for_gates(join: Join) -> bool:
     return any(one in join.world.deadlines.floored for one in join.installed)
+
+
+def _follow_what_is_taken_back(cone: Cone, found: dict[Join, Make | str]) -> None:
+    """Let those call clauses that are made of results which may be taken back: functions know none."""
+    taken_back: set[Reactive] = set()
+    for join, coming in cone:
+        is_behind = any(source in taken_back for _, source in coming)
+        if is_behind and not isinstance(found[join], str):
+            found[join] = "what it is made of may be taken back"
+        if (is_behind or join.batch.is_pure) and isinstance(join.batch.output, Events):
+            taken_back.update(join.reactives)
 
 
 def _share_alike(found: dict[Join, Make | str]) -> None:

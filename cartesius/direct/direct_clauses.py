@@ -360,7 +360,7 @@ class DirectClauseCode(DirectText):
 
 
 def following(
-    program: Program, join: Join, taking: Sequence[tuple[int, int]], *, why: str, finishes: bool
+    program: Program, join: Join, taking: Sequence[tuple[int, int]], *, why: str, goes_on: bool, finishes: bool
 ) -> Callable[..., Linked] | str:
     """Return what makes the function of a correlation that calls clauses, in a push with others; or ``why`` it does.
 
@@ -369,12 +369,12 @@ def following(
         join: The correlation.
         taking: The slots that something comes to, and from which of the sources that it is given.
         why: It calls clauses.
+        goes_on: Whether what comes of it goes on to functions, which know nothing that is taken back.
         finishes: Whether further steps may follow, as all others of the push call clauses, too.
     """
     if standing(program, join, is_followed=True, has_absent=True, may_share=True):
         return why
-    is_followed = any(made in program.bound for made in join.reactives)
-    as_written = AsWritten(join, taking, why, is_followed=is_followed, finishes=finishes)
+    as_written = AsWritten(join, taking, why, goes_on=goes_on, finishes=finishes)
     slot = join.slots[taking[0][0]]
     if len(taking) > 1 or slot.notes_door or any(one.shared is not None for one in join.slots):
         return as_written.with_steps
@@ -390,14 +390,14 @@ class AsWritten:
         join: The correlation.
         taking: The slots that something comes to, and from which of the sources that it is given.
         why: It has no function of its own.
-        is_followed: Whether something is made of its results.
+        goes_on: Whether what comes of it goes on to functions, which know nothing that is taken back.
         finishes: Whether further steps may follow, as all others of the push call clauses, too.
     """
 
     def __init__(
-        self, join: Join, taking: Sequence[tuple[int, int]], why: str, *, is_followed: bool, finishes: bool
+        self, join: Join, taking: Sequence[tuple[int, int]], why: str, *, goes_on: bool, finishes: bool
     ) -> None:
-        self.join, self.why, self._is_followed, self._finishes = join, why, is_followed, finishes
+        self.join, self.why, self._goes_on, self._finishes = join, why, goes_on, finishes
         self._taking = [(join.slots[index], source) for index, source in taking]
         self._is_of_one = len({source for _, source in taking}) == 1
         self._world = join.world
@@ -445,7 +445,7 @@ class AsWritten:
         if join.is_done or (not self._finishes and (world.deadlines.soon or join.has_played)):
             reason = "more follows from what runs as written, or it completes"
             raise LeftToClauses(reason)
-        if self._is_followed and any(event.weight < 0 or event.span is not None for event in out):
+        if self._goes_on and any(event.weight < 0 or event.span is not None for event in out):
             reason = "what runs as written takes back what goes on"
             raise LeftToClauses(reason)
         return out, world.number
