@@ -25,7 +25,7 @@ from cartesius.direct.direct_changes import announcing_of, mapping_of, optional_
 from cartesius.direct.direct_clauses import clauses_of, following
 from cartesius.direct.direct_codes import product_of
 from cartesius.direct.direct_held import held_of
-from cartesius.direct.direct_texts import After, DirectFork
+from cartesius.direct.direct_texts import MORE, SEVERAL, After, DirectFork
 from cartesius.direct.direct_trees import tree_of
 from cartesius.direct.direct_windows import totals_of
 from cartesius.direct.leaving import Leaving
@@ -34,7 +34,7 @@ from cartesius.results.totals import Totals
 from cartesius.results.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 PUSHES_BEFORE: int = 100
 """After how many pushes a function is made that calls clauses: by then it has cost as much as they had to gain."""
+LEFT_BEFORE: int = 8
+"""After how many pushes that were left to the clauses for what one correlation gives, or gets, it calls them."""
 Cone: TypeAlias = "Sequence[tuple[Join, Sequence[tuple[int, Reactive]]]]"
 """The correlations that an event comes to, or its results, in order: the slots of each, and what is bound to them."""
 Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
@@ -65,13 +67,14 @@ class DirectPushes:
         self._leaving = Leaving(steps.world, self._due_of)
         self._functions: Direct = {}
         self._known: dict[Reactive, DirectText | str] = {}
+        self._left: Counter[str] = Counter()  # pushes that were left for what one correlation gives or gets, by reason
         self._pushed: Counter[Reactive] = Counter()  # into inputs whose function calls clauses, before there is one
 
     def of(self, reactive: Reactive) -> DirectText | str:
         """Return the code of an input, or why there is none."""
         if reactive not in self._known:
             is_output = f"{reactive.name} is an output itself" if reactive in self._program.outputs else ""
-            make = self._objection or is_output or _of_input(self._program, reactive)
+            make = self._objection or is_output or _of_input(self._program, reactive, self._left)
             self._known[reactive] = make if isinstance(make, str) else self._made(make)
         return self._known[reactive]
 
@@ -96,8 +99,13 @@ class DirectPushes:
         goes_on = any(one in self._program.bound for one in installed.join.reactives)
         return attrs.evolve(due, goes_on=goes_on) if due is not None else None
 
-    def learn(self, reactive: Reactive) -> None:
-        """Make the function of an input, if there can be one."""
+    def learn(self, reactive: Reactive, left_by: str = "") -> None:
+        """Make the function of an input, if there can be one; or another, if it leaves too much to the clauses."""
+        if left_by.startswith((SEVERAL, MORE)):
+            self._left[left_by] += 1
+            if self._left[left_by] >= LEFT_BEFORE:
+                self._known.pop(reactive, None)
+                self._functions.pop(reactive, None)
         code = self.of(reactive)
         if not isinstance(code, str) and code.calls_clauses:
             self._pushed[reactive] += 1
@@ -133,10 +141,11 @@ class DirectPushes:
         )
 
 
-def _of_input(program: Program, reactive: Reactive) -> Make | str:
+def _of_input(program: Program, reactive: Reactive, left: Mapping[str, int]) -> Make | str:
     """Return what makes the function of an input, with all that follows, or why it needs all of the handlers.
 
-    A correlation that has no function of its own runs as written within that of the others, if there are some.
+    A correlation that has no function of its own calls its clauses within that of the others, if there are some; so
+    does one for which several pushes were ``left`` to the clauses.
     """
     cone = _cone(program, reactive)
     if not cone:
@@ -148,12 +157,14 @@ def _of_input(program: Program, reactive: Reactive) -> Make | str:
         gated = ["what leaves, or is decided, waits for what gates hold"] if cone[0][0].world.deadlines.floored else []
         if reasons or gated:
             return (reasons or gated)[0]
+    found |= {join: why for join, _ in cone if left.get(why := f"{SEVERAL}{join.name}", 0) >= LEFT_BEFORE}
     _share_alike(found)
     _follow_what_is_taken_back(cone, found)
     kept = program.kept.get(reactive)
     is_called = any(isinstance(make, str) for make in found.values())
-    if (kept is not None and is_called) or any(_waits_for_gates(join) for join, _ in cone):
-        why = "others call clauses, and its rows are kept for all" if is_called else "others wait for what gates hold"
+    has_more = any(left.get(f"{MORE}{join.name}", 0) >= LEFT_BEFORE for join, _ in cone)
+    if has_more or (kept is not None and is_called) or any(_waits_for_gates(join) for join, _ in cone):
+        why = "others call clauses, and more follows from that" if is_called else "others wait for what gates hold"
         found |= {join: why for join, make in found.items() if not isinstance(make, str)}
     finishes = all(isinstance(make, str) for make in found.values())
     leading, *_ = found.values()

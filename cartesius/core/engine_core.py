@@ -257,7 +257,7 @@ class EngineCore(Generic[Result]):
                     self._world.calendar.is_dated = self._world.calendar.is_dated if dated is None else dated
                     return self._world.calendar.shown(emitted)
             self._settle()
-            self._pushes.learn(reactive)
+            self._pushes.learn(reactive, left_by)
             emitted = self._do(lambda: self._take(reactive, value, at))
             self._steps.given_up.count(reactive, left_by or self._pushes.why_not(reactive), failed_by)
             return emitted

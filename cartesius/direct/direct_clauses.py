@@ -29,7 +29,7 @@ from cartesius.data.generated import TooDeep, commented
 from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import DirectPlaces, take_from
 from cartesius.direct.direct_shapes import Shape, sets_aside, standing
-from cartesius.direct.direct_texts import DirectText
+from cartesius.direct.direct_texts import MORE, DirectText
 from cartesius.direct.leaving import Due, found_by
 from cartesius.effects.resumptions import running
 from cartesius.language.families import completes, push, select
@@ -442,12 +442,12 @@ class AsWritten:
             LeftToClauses: More follows from it than those that come after it know of.
         """
         world, join = self._world, self.join
-        if join.is_done or (not self._finishes and (world.deadlines.soon or join.has_played)):
-            reason = "more follows from what runs as written, or it completes"
+        if join.is_done:
+            reason = "it completes"
             raise LeftToClauses(reason)
-        if self._goes_on and any(event.weight < 0 or event.span is not None for event in out):
-            reason = "what runs as written takes back what goes on"
-            raise LeftToClauses(reason)
+        asks = not self._finishes and (world.deadlines.soon or join.has_played)
+        if asks or (self._goes_on and any(event.weight < 0 or event.span is not None for event in out)):
+            raise LeftToClauses(MORE + join.name)
         return out, world.number
 
 

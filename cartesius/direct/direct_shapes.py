@@ -220,7 +220,7 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
             if not node.first:
                 return f"{restriction!r} runs as written"
             takes_first = True
-        elif isinstance(node, Let) and gate is not None:  # of whatever slot: the row has a part of each
+        elif isinstance(node, Let | Transduce) and gate is not None:  # of whatever slot: the row has a part of each
             return f"{restriction!r} sees what {gate.restriction!r} lets through"
         elif isinstance(node, Lockstep):
             if gate is not None or len(indexes) != len(join.slots) or one.prefix or node.limit is not None:

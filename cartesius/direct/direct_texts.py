@@ -54,6 +54,10 @@ if TYPE_CHECKING:
     """Makes a function, of the steps and the lateness of the engine, and of how it is linked with others (`Link`)."""
     Filters = Sequence[tuple[int, Installed]]
 
+SEVERAL: Final = "several results go on as one batch to "
+"""Why a push is left to the clauses: a correlation, which is named then, needs them for that."""
+MORE: Final = "more follows than functions know of from the clauses of "
+"""Likewise: all that comes in the push needs them for that."""
 TIMES: Final = """
     if steps.is_running or journal.is_open:
         return None  # it is refused
@@ -124,9 +128,9 @@ _FINISH_STEPS: Final = """
             raise LeftToClauses("something completes")
 """
 _KEEP_STATE: Final = """
-    if next{gate} is not state{gate}:
-        if copy{gate} is None:
-            copy{gate} = transducer{gate}.make(under{gate})
+    if copy{gate} is None and not is_initial{gate}:
+        copy{gate} = transducer{gate}.make(under{gate})
+    if copy{gate} is not None:
         copy{gate}.__dict__["{name}"] = next{gate}
         if is_initial{gate}:
             transducer{gate}.forget(under{gate}, copy{gate})
@@ -372,10 +376,9 @@ class DirectText(ABC):
     def _all_told(self) -> str:
         if not self._after:
             return "out"
-        if len(self._told) > 1:
-            return f"[*early, {', '.join(f'*{name}' for name in self._told)}]"
-        (name,) = self._told
-        return f"[*early, *{name}] if early else {name}"
+        if len(self._told) == 1:
+            return f"[*early, *{self._told[0]}] if early else {self._told[0]}"
+        return f"[{', '.join(f'*{name}' for name in ('early', *self._told))}]"
 
     def _write_following(self) -> None:
         """Write the generator of one that follows another."""
@@ -405,10 +408,8 @@ class DirectText(ABC):
 
     def _before_all(self) -> None:
         """Write what comes before the results of one batch are looked at, of one that follows."""
-        self._lines.add("""
-            if len(results) > 1:
-                raise LeftToClauses("several results go on as one batch")
-        """)
+        reason = f"{SEVERAL}{self._join.name}"
+        self._lines.add(f"if len(results) > 1:\n    raise LeftToClauses({reason!r})")
 
     def _after_all(self) -> None:
         """Write what puts what they give into order, if it is not that in which they have come."""
@@ -528,7 +529,7 @@ class DirectText(ABC):
             copy{gate} = transducer{gate}.copies.get(under{gate})
             state{gate} = initial{gate} if copy{gate} is None else copy{gate}.{node.variable}
             next{gate}, goes = {self._constants.name(node.step)}(state{gate}, value)
-            is_initial{gate} = next{gate} == initial{gate}
+            is_initial{gate} = bool(next{gate} == initial{gate})
         """)
         self._states.append(_KEEP_STATE.format(gate=gate, name=node.variable))
 

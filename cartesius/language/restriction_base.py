@@ -24,7 +24,7 @@ from cartesius.effects.handlers import Handler
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.value_functions import as_held, of_value
 from cartesius.language.annotations import is_absent, kind_of
-from cartesius.language.families import Family, Slot, select
+from cartesius.language.families import Family, Slot, arrive, select
 from cartesius.language.lenience import lenient
 from cartesius.language.reactives import Reactive
 from cartesius.plan.nodes import Node, Opaque, Transduce
@@ -310,17 +310,24 @@ class Restriction(Composable, Handler):
                 f" {shown(planned)}"
             )
             raise InvalidArgument(message)
-        unknown = [one.variable for one in planned if isinstance(one, Transduce) and one.variable not in self._states]
-        if unknown:
-            message = (
-                f"{type(self).__name__}: expected plan() to name one of its states,"
-                f" {', '.join(self._states) or 'of which it has none'}, but got variable={unknown[0]!r};"
-                f" declare it in the class: {unknown[0]} = state(…)"
-            )
-            raise InvalidArgument(message)
+        for one in planned:
+            if isinstance(one, Transduce) and not self._adds:
+                self._check_says_all(one)
         found = (*planned, Opaque()) if self._adds else planned
         chooses = any(family is select for _, family, _, _ in self._marks)
         return tuple([one.of_clauses(chooses=chooses) if isinstance(one, Opaque) else one for one in found])
+
+    def _check_says_all(self, said: Transduce) -> None:
+        """Raise `InvalidArgument` unless a transducer can say all that the clauses do."""
+        clauses = [method for method, *_ in self._marks]
+        is_all = [family for _, family, _, _ in self._marks] == [arrive] and [*self._states] == [said.variable]
+        if not is_all:
+            message = (
+                f"{type(self).__name__}: expected what says Transduce(variable={said.variable!r}) to have that one"
+                f" state, and one clause, for arrive, but it has the states {', '.join(self._states) or 'none'} and the"
+                f" clauses {', '.join(clauses) or 'none'}; say Opaque"
+            )
+            raise InvalidArgument(message)
 
     def validate(self) -> None:
         """Check the configuration when the restriction is made; override to raise `InvalidArgument`."""

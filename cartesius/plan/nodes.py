@@ -457,6 +457,8 @@ class Transduce(Opaque):
     slot: Any
     variable: str
     step: Callable[[Any, Any], tuple[Any, tuple[Any, ...]]]
+    held: str | None = ""
+    variables: tuple[int | None, int] | None = (1, 1)
 
 
 OF_PRODUCTS: Final[frozenset[type[Node]]] = frozenset(

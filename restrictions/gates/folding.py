@@ -68,7 +68,7 @@ class accumulating(of_streams):
     def plan(self) -> tuple[Node, ...]:
         """Return what its clauses do not say."""
         step = partial(_accumulated, self.combine, self.initial)
-        return (_transducer(self.slot, "fold", step, fields=()),)
+        return (Transduce(slot=self.slot, variable="fold", step=step, relies=Reliance.WITHIN),)
 
     @handles(arrive, "slot")
     def take_in(self, slot: Slot, event: Entry) -> None:
@@ -174,7 +174,7 @@ class distinctly(of_streams):
     def plan(self) -> tuple[Node, ...]:
         """Return what its clauses do not say."""
         step = partial(_changed, self.key)
-        return (_transducer(self.slot, "before", step, fields=None),)
+        return (Transduce(slot=self.slot, variable="before", step=step, fields=None, relies=Reliance.WITHIN),)
 
     @handles(arrive, "slot")
     def compare(self, slot: Slot, event: Entry) -> None:
@@ -217,7 +217,7 @@ class skipping(of_streams):
     def plan(self) -> tuple[Node, ...]:
         """Return what its clauses do not say."""
         step = partial(_skipped, self.predicate)
-        return (_transducer(self.slot, "is_open", step, fields=None),)
+        return (Transduce(slot=self.slot, variable="is_open", step=step, fields=None, relies=Reliance.WITHIN),)
 
     @handles(arrive, "slot")
     def skip(self, slot: Slot, event: Entry) -> None:
@@ -225,13 +225,6 @@ class skipping(of_streams):
         if self.is_open or not self.predicate(event.value):
             self.is_open = True
             forward(slot, event)
-
-
-def _transducer(slot: Any, variable: str, step: Callable[..., Any], *, fields: tuple[str, ...] | None) -> Node:
-    """Return what has one variable, holds nothing back, and goes by the order of its own slot."""
-    return Transduce(
-        slot=slot, variable=variable, step=step, fields=fields, held="", relies=Reliance.WITHIN, variables=(1, 1)
-    )
 
 
 def _accumulated(

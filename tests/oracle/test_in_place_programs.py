@@ -22,6 +22,7 @@ from cartesius.core import direct_pushes
 from cartesius.direct.direct_texts import DirectText
 from restrictions import (
     affinely,
+    aligning,
     earliest,
     fifo,
     first_match,
@@ -44,6 +45,7 @@ from restrictions.streams import (
     combine_latest,
     distinct_until_changed,
     filter_,
+    group_by,
     interval_join,
     map_,
     merge,
@@ -218,6 +220,7 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
             accumulating("x", lambda total, x: {**of_pair(x, x), "n": (total["n"] + x.n) % 5}, initial=({"n": 0},)),
             LARGE,
             distinctly("y", key=lambda y: y.j),
+            aligning("x", "y"),
         ]
         some = draw.sample(gates, draw.choice([1, 2, 3]))
         joins: list[Any] = [most_recently("x", "y"), within(3, "x", "y"), earliest("x"), affinely("x", "y"), take(6)]
@@ -283,7 +286,10 @@ def of_both(value: Any) -> Any:
 
 def run(draw: random.Random) -> bool:
     """Run one program in both tiers; return whether most pushes have been done by functions."""
-    with mock.patch.object(direct_pushes, "PUSHES_BEFORE", draw.choice([0, direct_pushes.PUSHES_BEFORE])):
+    with (
+        mock.patch.object(direct_pushes, "PUSHES_BEFORE", draw.choice([0, direct_pushes.PUSHES_BEFORE])),
+        mock.patch.object(direct_pushes, "LEFT_BEFORE", draw.choice([1, direct_pushes.LEFT_BEFORE])),
+    ):
         return _run(draw)
 
 
@@ -355,6 +361,37 @@ def test_no_deadline_is_left_to_the_clauses_whatever_it_is_due_in(outputs: list[
         source, row = draw.choice(inputs), {"k": draw.randrange(3), "n": draw.randrange(9)}
         engine.push(source, Update(draw.randrange(5), row) if source.table else row, time)
     assert sum(engine.stats.given_up.values()) == len(inputs)  # the first of each
+
+
+def test_what_several_results_come_to_again_and_again_calls_its_clauses_and_leaves_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(direct_pushes, "PUSHES_BEFORE", 0)
+    several = correlate(x=A, y=B, yields=lambda x, y: x.n + y.n, restrict=most_recently("x", "y", n=3))
+    both = Both(scan(several, max), map_(several, lambda n: -n), lateness=0)
+    for time in range(60):
+        both.call("push", (A, B)[time % 2], {"n": time % 7}, time)
+    left = both.engines[1].stats.given_up
+    assert (
+        0
+        < sum(many for why, many in left.items() if why.startswith("several results"))
+        <= 2 * direct_pushes.LEFT_BEFORE
+    )
+    both.check()
+
+
+def test_what_is_only_pulled_may_call_clauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct_pushes, "PUSHES_BEFORE", 0)
+    table, told = group_by(filter_(A, lambda x: x.n > 2), "k"), map_(B, lambda x: x.n)
+    engines = [Engine(told, pulled=[table], lateness=0, tier=tier) for tier in ("reference", None)]
+    for n in range(8):
+        first, second = [
+            [event.value for event in engine.push((A, B)[n % 2], {"n": n, "k": 0}, n)] for engine in engines
+        ]
+        assert first == second
+    rows, others = [engine.query(table) for engine in engines]
+    assert rows == others
+    assert rows
 
 
 def test_who_is_interrupted_while_a_function_is_written_pushes_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,10 +20,12 @@ from cartesius import (
     Restriction,
     Slot,
     Slots,
+    arrive,
     correlate,
     forward,
     handles,
     push,
+    start,
     state,
 )
 from cartesius.errors import InvalidArgument
@@ -231,16 +233,37 @@ def test_a_plan_that_is_no_tuple_of_nodes_is_refused(planned):
         Engine(correlate(x=LEFT, yields=lambda x: x, restrict=odd("x")))
 
 
-def test_a_transducer_names_one_of_its_states():
+def test_a_transducer_says_all_that_a_class_does():
     class odd(Restriction):
         slot: Slot
+        variable: str = "total"
         total = state(0)
 
-        def plan(self):
-            return (Transduce(slot=self.slot, variable="totel", step=lambda total, value: (total, ()), held=""),)
+        @handles(arrive, "slot")
+        def take_in(self, slot, event):
+            forward(slot, event)
 
-    with pytest.raises(InvalidArgument, match=r"expected plan\(\) to name one of its states, total, but got .*'totel'"):
-        Engine(correlate(x=LEFT, yields=lambda x: x, restrict=odd("x")))
+        def plan(self):
+            return (Transduce(slot=self.slot, variable=self.variable, step=lambda total, value: (total, (value,))),)
+
+    class starting(odd):
+        @handles(start)
+        def begin(self):
+            self.total = 1
+
+        def plan(self):
+            return super().plan()
+
+    class counting(odd):
+        count = state(0)
+
+        def plan(self):
+            return super().plan()
+
+    assert odd("x").nodes
+    for wrong in (odd("x", variable="totel"), starting("x"), counting("x")):
+        with pytest.raises(InvalidArgument, match=r": expected what says Transduce\(variable='tot.l'\) to have"):
+            Engine(correlate(x=LEFT, yields=lambda x: x, restrict=wrong))
 
 
 def test_annotations_say_which_slots_are_absent():
