@@ -1,5 +1,7 @@
 """Direct shapes: which pushes a function of their own can do, and what the restrictions mean for each.
 
+This module is over 300 lines because what goes with what is one decision, and each refusal says why.
+
 Invariant: a shape says of a slot all that its restrictions do to it.
 
 Source: DESIGN 4.
