@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import attrs
 
@@ -56,6 +56,13 @@ Cone: TypeAlias = "Sequence[tuple[Join, Sequence[tuple[int, Reactive]]]]"
 Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
 
 
+class Way(NamedTuple):
+    """What makes the function of an input, and whether that calls clauses: then it is made after some pushes."""
+
+    make: Make
+    calls: bool
+
+
 class DirectPushes:
     """The functions of one program; each is made when its input is pushed into for the first time."""
 
@@ -66,6 +73,7 @@ class DirectPushes:
         self._objection = objection  # why no input of the engine can have one
         self._leaving = Leaving(steps.world, self._due_of)
         self._functions: Direct = {}
+        self._ways: dict[Reactive, Way | str] = {}
         self._known: dict[Reactive, DirectText | str] = {}
         self._left: Counter[str] = Counter()  # pushes that were left for what one correlation gives or gets, by reason
         self._pushed: Counter[Reactive] = Counter()  # into inputs whose function calls clauses, before there is one
@@ -73,14 +81,20 @@ class DirectPushes:
     def of(self, reactive: Reactive) -> DirectText | str:
         """Return the code of an input, or why there is none."""
         if reactive not in self._known:
-            is_output = f"{reactive.name} is an output itself" if reactive in self._program.outputs else ""
-            make = self._objection or is_output or _of_input(self._program, reactive, self._left)
-            self._known[reactive] = make if isinstance(make, str) else self._made(make)
+            way = self._way_of(reactive)
+            self._known[reactive] = way if isinstance(way, str) else self._made(way)
         return self._known[reactive]
 
-    def _made(self, make: Make) -> DirectText | str:
-        code = make(self._steps, self._lateness).meet_by(self._leaving)
-        return code if code.calls_clauses else self._written(code)
+    def _way_of(self, reactive: Reactive) -> Way | str:
+        if reactive not in self._ways:
+            is_output = f"{reactive.name} is an output itself" if reactive in self._program.outputs else ""
+            way = self._objection or is_output or _of_input(self._program, reactive, self._left)
+            self._ways[reactive] = way
+        return self._ways[reactive]
+
+    def _made(self, way: Way) -> DirectText | str:
+        code = way.make(self._steps, self._lateness).meet_by(self._leaving)
+        return code if way.calls else self._written(code)
 
     def _written(self, code: DirectText) -> DirectText | str:
         try:
@@ -104,24 +118,25 @@ class DirectPushes:
         if left_by.startswith((SEVERAL, MORE)):
             self._left[left_by] += 1
             if self._left[left_by] >= LEFT_BEFORE:
-                self._known.pop(reactive, None)
-                self._functions.pop(reactive, None)
-        code = self.of(reactive)
-        if not isinstance(code, str) and code.calls_clauses:
+                for known in (self._ways, self._known, self._functions):
+                    known.pop(reactive, None)
+        way = self._way_of(reactive)
+        if isinstance(way, Way) and way.calls:
             self._pushed[reactive] += 1
             if self._pushed[reactive] <= PUSHES_BEFORE:
                 return
-            del self._known[reactive]  # who is interrupted writes it anew
-            code = self._known[reactive] = self._written(code)
+            made = self._known.pop(reactive, None) or self._made(way)  # who is interrupted writes it anew
+            self._known[reactive] = made if isinstance(made, str) else self._written(made)
+        code = self.of(reactive)
         if not isinstance(code, str):
             self._functions[reactive] = code.function
 
     def why_not(self, reactive: Reactive) -> str:
         """Say why an event is not done by the function of its input, if that has not said so itself."""
-        code = self.of(reactive)
-        if isinstance(code, str):
-            return code
-        if code.calls_clauses and reactive not in self._functions:
+        way = self._way_of(reactive)
+        if isinstance(way, str):
+            return way
+        if way.calls and reactive not in self._functions:
             return f"of those that call clauses the first {PUSHES_BEFORE} are done as written"
         return "it was the first, somebody is told of results, or an input has ended"
 
@@ -141,7 +156,7 @@ class DirectPushes:
         )
 
 
-def _of_input(program: Program, reactive: Reactive, left: Mapping[str, int]) -> Make | str:
+def _of_input(program: Program, reactive: Reactive, left: Mapping[str, int]) -> Way | str:
     """Return what makes the function of an input, with all that follows, or why it needs all of the handlers.
 
     A correlation that has no function of its own calls its clauses within that of the others, if there are some; so
@@ -169,7 +184,8 @@ def _of_input(program: Program, reactive: Reactive, left: Mapping[str, int]) -> 
     finishes = all(isinstance(make, str) for make in found.values())
     leading, *_ = found.values()
     if isinstance(leading, str) and len(program.bound[reactive]) == len(cone) == 1:
-        return clauses_of(program, *program.bound[reactive][0], why=leading)
+        through = clauses_of(program, *program.bound[reactive][0], why=leading)
+        return through if isinstance(through, str) else Way(through, calls=True)
     is_forked = len(program.bound[reactive]) > 1 or any(isinstance(make, str) for make in found.values())
     places = {reactive: 0} | {made: place for place, (join, _) in enumerate(cone, is_forked) for made in join.reactives}
     makes: list[After] = []
@@ -190,9 +206,10 @@ def _of_input(program: Program, reactive: Reactive, left: Mapping[str, int]) -> 
     if is_forked:
         first, coming = cone[0]
         index = next(index for index, source in coming if source is reactive)
-        return partial(DirectFork, first, first.slots[index], kept=kept, after=makes, told=told)
+        fork = partial(DirectFork, first, first.slots[index], kept=kept, after=makes, told=told)
+        return Way(fork, calls=any(isinstance(make, str) for make in found.values()))
     assert not isinstance(leading, str)  # Invariant: else it is forked
-    return partial(leading, after=makes[1:], told=told) if len(makes) > 1 else leading
+    return Way(partial(leading, after=makes[1:], told=told) if len(makes) > 1 else leading, calls=False)
 
 
 def _cone(program: Program, reactive: Reactive) -> Cone:

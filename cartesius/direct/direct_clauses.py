@@ -87,7 +87,11 @@ def clauses_of(program: Program, join: Join, index: int, *, why: str) -> Make | 
     slot = join.slots[index]
     if slot.notes_door or standing(program, join, has_absent=True):
         return why
-    return partial(DirectClauseCode, _shape_of(program, join, slot, why))
+    return partial(_code_of, program, join, slot, why)
+
+
+def _code_of(program: Program, join: Join, slot: Slot, why: str, *with_steps: Any, **link: Any) -> DirectClauseCode:
+    return DirectClauseCode(_shape_of(program, join, slot, why), *with_steps, **link)
 
 
 def _shape_of(program: Program, join: Join, slot: Slot, why: str) -> ClauseShape:
@@ -378,7 +382,7 @@ def following(
     slot = join.slots[taking[0][0]]
     if len(taking) > 1 or slot.notes_door or any(one.shared is not None for one in join.slots):
         return as_written.with_steps
-    return partial(DirectClauseCode, _shape_of(program, join, slot, why), as_written=as_written)
+    return partial(_code_of, program, join, slot, why, as_written=as_written)
 
 
 class AsWritten:

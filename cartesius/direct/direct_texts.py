@@ -308,11 +308,6 @@ class DirectText(ABC):
         return self._calls and all(code.why for _, code in self._after)
 
     @property
-    def calls_clauses(self) -> bool:
-        """Whether it does, or one that follows: to write and compile that takes as long as a hundred pushes."""
-        return any(link.why for link in self.links)
-
-    @property
     def _is_guarded(self) -> bool:
         """Whether something changes the state before all is found out."""
         return self._meets or self._calls
