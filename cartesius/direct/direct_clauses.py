@@ -214,10 +214,10 @@ class DirectClauseCode(DirectText):
         add = self._lines.add
         with self._lines.under("def follow(results, number, step, passed):"):
             add("""
-                if len(results) > 1:
+                event = results[0]
+                if len(results) > 1 or event.weight < 0 or event.span is not None:
                     yield from as_written(results, number, step, passed)
                     return
-                (event,) = results
                 value, start, end, identity = event.value, event.start, event.end, event.identity
                 world.number, out = number, []
             """)

@@ -230,6 +230,14 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         alone = [skip_while(a, lambda x: x.n < 2), scan(map_(a, lambda x: 6 // (x.n - 5)), max)]
         return draw.sample([made, keyed, map_(keyed, of_both), *alone], draw.choice([1, 2]))
 
+    def taken_back() -> list[Reactive]:
+        """Results that are taken back, and what is made of them."""
+        stack: Any = retracting() | draw.choice([most_recently("x", "y"), within(2, "x", "y") | most_recently("x")])
+        made = correlate(x=a, y=b, yields=of_pair, restrict=draw.choice([stack, same | stack]))
+        mapped = map_(made, of_both)
+        more = [mapped, map_(mapped, of_both), filter_(made, lambda row: row["j"] > 1), zip_(mapped, b), made]
+        return [*draw.sample(more, draw.choice([1, 2])), *draw.choice([[], [map_(a, lambda x: x.n)]])]
+
     def completing() -> list[Reactive]:
         """What completes as the clock moves, or a gate lets go, or what is made of it; and what moves the clock."""
         c = sources.one(a, b)
@@ -262,6 +270,7 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         by_clauses,
         of_kept_rows,
         completing,
+        taken_back,
         transduced,
         transduced,
         lambda: [aggregate(a, draw.choice([count, sum_.of("n")]), by="k", restrict=draw.choice(totals))],
