@@ -232,7 +232,8 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
 
     def taken_back() -> list[Reactive]:
         """Results that are taken back, and what is made of them."""
-        stack: Any = retracting() | draw.choice([most_recently("x", "y"), within(2, "x", "y") | most_recently("x")])
+        kept: Any = draw.choice([most_recently("x", "y"), within(2, "x", "y") | most_recently("x")])
+        stack: Any = retracting() | kept
         made = correlate(x=a, y=b, yields=of_pair, restrict=draw.choice([stack, same | stack]))
         mapped = map_(made, of_both)
         more = [mapped, map_(mapped, of_both), filter_(made, lambda row: row["j"] > 1), zip_(mapped, b), made]
