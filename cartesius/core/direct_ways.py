@@ -71,7 +71,7 @@ def way_of(program: Program, reactive: Reactive, often: Collection[str]) -> Way 
     leading, *_ = found.values()
     if isinstance(leading, str) and len(program.bound[reactive]) == len(cone) == 1:
         through = clauses_of(program, *program.bound[reactive][0], why=leading)
-        return through if isinstance(through, str) else Way(through, calls=True)
+        return through if isinstance(through, str) else Way(partial(through, kept=kept), calls=True)
     is_forked = len(program.bound[reactive]) > 1 or any(isinstance(make, str) for make in found.values())
     places = {reactive: 0} | {made: place for place, (join, _) in enumerate(cone, is_forked) for made in join.reactives}
     makes: list[After] = []

@@ -46,11 +46,13 @@ from cartesius.plan import facts
 from cartesius.plan.nodes import Retain
 from cartesius.results.outputs import Events
 from cartesius.results.relations import Relations
+from cartesius.rows.deliveries import entry_of
+from cartesius.rows.following import note_doors
 from cartesius.storage.conservation import Fate
 from cartesius.storage.version_memories import NEWEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from cartesius.batching.world import World
     from cartesius.correlations.runners import Runner
@@ -212,6 +214,24 @@ class Join:
         self.is_begun = True
         self.batch.cause = (float("-inf"), float("-inf"))
         return self._step(self.batch.begin)
+
+    def batches_of(
+        self, coming: Iterable[tuple[Slot, Sequence[Event]]], events: Mapping[Reactive, list[Event]], step: int
+    ) -> dict[int, list[Entry]]:
+        """Return what comes to slots in a step as entries, by slot, which know at which place they came in.
+
+        Of slots that share a memory the first to get something stores it, and the others get none.
+        """
+        batches = {
+            slot.index: [entry_of(slot, event) for event in some] if self._stores(slot) else []
+            for slot, some in coming
+            if some
+        }
+        note_doors(batches, self.slots, step, events)
+        return batches
+
+    def _stores(self, slot: Slot) -> bool:
+        return slot.shared is None or self.is_done or slot.shared.stores(slot)
 
     def deliver(self, batches: Mapping[int, list[Entry]]) -> list[Event]:
         """Run one step with the events of each slot; return what comes out, and set `is_done` if that was the last."""

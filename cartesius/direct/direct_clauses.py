@@ -24,7 +24,6 @@ import attrs
 
 from cartesius.correlations.runners import InPlace
 from cartesius.data.entries import FRESH
-from cartesius.data.events import Delete, Update
 from cartesius.data.generated import TooDeep, commented
 from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import DirectPlaces, take_from
@@ -35,13 +34,10 @@ from cartesius.effects.resumptions import running
 from cartesius.language.families import completes, push, select
 from cartesius.plan import facts
 from cartesius.plan.nodes import Until
-from cartesius.programs.doors import checked_value
 from cartesius.programs.give_ups import LeftToClauses
-from cartesius.programs.steps import stores
 from cartesius.results.outputs import Events
 from cartesius.rows.deliveries import concerning, entry_of
 from cartesius.rows.enumeration import Product
-from cartesius.rows.following import note_doors
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
@@ -53,10 +49,8 @@ if TYPE_CHECKING:
     from cartesius.data.events import Event, Time
     from cartesius.direct.direct_texts import Linked, Make
     from cartesius.language.families import Slot
-    from cartesius.language.reactives import Reactive
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
-    from cartesius.storage.kept_rows import KeptRows
 
 
 _HANDLERS: Final = """
@@ -76,7 +70,6 @@ class ClauseShape:
 
     join: Join
     slot: Slot
-    kept: KeptRows | None  # of a table whose rows are kept once for all
     is_plain: bool  # whether what comes is an event of a stream that has its keys, and is in no windows
     combined: Shape | None  # how it is combined, then; None: the batch ends as every other does
     why: str  # clauses are called
@@ -87,19 +80,19 @@ def clauses_of(program: Program, join: Join, index: int, *, why: str) -> Make | 
     slot = join.slots[index]
     if slot.notes_door or standing(program, join, has_absent=True):
         return why
-    return partial(_code_of, program, join, slot, why)
+    return partial(_code_of, join, slot, why)
 
 
-def _code_of(program: Program, join: Join, slot: Slot, why: str, *with_steps: Any, **link: Any) -> DirectClauseCode:
-    return DirectClauseCode(_shape_of(program, join, slot, why), *with_steps, **link)
+def _code_of(join: Join, slot: Slot, why: str, *with_steps: Any, **link: Any) -> DirectClauseCode:
+    return DirectClauseCode(_shape_of(join, slot, why), *with_steps, **link)
 
 
-def _shape_of(program: Program, join: Join, slot: Slot, why: str) -> ClauseShape:
+def _shape_of(join: Join, slot: Slot, why: str) -> ClauseShape:
     bindings = join.bindings
     is_plain = not (slot.is_table or slot.has_windows or join.batch.versions or join.pattern.absent.names)
     is_plain = is_plain and all(needed.space is not None for needed in bindings.needed[slot.index])
     combined = _combined(join, slot) if is_plain else None
-    return ClauseShape(join, slot, program.kept.get(slot.reactive), is_plain, combined, why)
+    return ClauseShape(join, slot, is_plain, combined, why)
 
 
 def _combined(join: Join, slot: Slot) -> Shape | None:
@@ -160,9 +153,8 @@ class DirectClauseCode(DirectText):
             return super().function
         except TooDeep:
             shallow, mine = attrs.evolve(self._shape, combined=None), self._as_written
-            other = DirectClauseCode(
-                shallow, self._scope["steps"], self._lateness, as_written=mine, follows=self._follows
-            )
+            link: dict[str, Any] = {"follows": self._follows, "kept": self._kept}
+            other = DirectClauseCode(shallow, self._scope["steps"], self._lateness, as_written=mine, **link)
             other._scope |= {"leaving": self._scope.get("leaving")}
             function, self._lines, self._constants = other.function, other._lines, other._constants
             return function
@@ -176,11 +168,10 @@ class DirectClauseCode(DirectText):
         bound |= {"completes": join.bindings.operations[completes], "arrived": frozenset((slot.index,))}
         if self._as_written is not None:
             bound |= {"as_written": self._as_written.function, "checked": self._as_written.checked}
-            bound |= {"as_change": as_change}
         bound |= {"LeftToClauses": LeftToClauses}
         bound |= {"is_simple": self._is_simple, "unlimited": self._unlimited}
         bound |= {"pushed": pushed, "pushed_under": pushed_under, "push_of_slot": slot.operations[push]}
-        bound |= {"checked_value": checked_value, "entry_of": entry_of, "kept": shape.kept, "reactive": slot.reactive}
+        bound |= {"entry_of": entry_of, "kept": self._kept}
         if self._is_stored:
             bound |= {"go": self._places.taking(), "FRESH": FRESH, "partial": partial}
         bound |= {f"released{one.number}": one.released for one in join.installed}
@@ -252,10 +243,10 @@ class DirectClauseCode(DirectText):
             self._entry()
             self._lines.add(f"{self._part}.number = -1")
         elif self._follows:
-            self._lines.add(f"{self._part} = entry_of(slot, as_change(reactive, event))")
+            self._lines.add(f"{self._part} = entry_of(slot, event)")
         else:
             self._lines.add("value = checked_value(reactive, value)" if self._slot.reactive.table else "")
-            change = "kept.change(event)" if self._shape.kept is not None else "event"
+            change = "kept.change(event)" if self._kept is not None else "event"
             self._lines.add(f"""
                 event = Event(value, start, end, 1, source, (source, ordinal))
                 {self._part} = entry_of(slot, {change})
@@ -382,7 +373,7 @@ def following(
     slot = join.slots[taking[0][0]]
     if len(taking) > 1 or slot.notes_door or any(one.shared is not None for one in join.slots):
         return as_written.with_steps
-    return partial(_code_of, program, join, slot, why, as_written=as_written)
+    return partial(_code_of, join, slot, why, as_written=as_written)
 
 
 class AsWritten:
@@ -426,13 +417,8 @@ class AsWritten:
         world.number = number
         events = {slot.reactive: sources[source] for slot, source in self._taking}
         coming = [(slot, concerning(slot, sources[source])) for slot, source in self._taking]
-        batches = {
-            slot.index: [entry_of(slot, as_change(slot.reactive, one)) for one in some] if stores(join, slot) else []
-            for slot, some in coming
-            if some
-        }
-        note_doors(batches, join.slots, step, events)
-        given = self.checked(join.deliver(batches))
+        batches = join.batches_of(coming, events, step)
+        given = self.checked(join.deliver(batches) if batches else [])
         yield given
         _, world.number = given
         for slot, _ in self._taking:
@@ -453,13 +439,6 @@ class AsWritten:
         if asks or (self._goes_on and any(event.weight < 0 or event.span is not None for event in out)):
             raise LeftToClauses(MORE + join.name)
         return out, world.number
-
-
-def as_change(reactive: Reactive, event: Event) -> Event:
-    """Return an event, of a table with the row that is pushed as a change of it."""
-    if not reactive.table or isinstance(event.value, Update | Delete):
-        return event
-    return attrs.evolve(event, value=checked_value(reactive, event.value))
 
 
 def _dues_of(join: Join) -> Mapping[Installed, Due]:

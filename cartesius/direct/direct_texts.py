@@ -172,6 +172,8 @@ class Link(TypedDict, total=False):
     """What follows, of the first one: each after all that comes to it."""
     told: Sequence[int]
     """Whose results are told, of the first one: their numbers, in order."""
+    kept: KeptRows | None
+    """The rows of a table that are kept once for all who read them, of the first one."""
 
 
 class Linked(Protocol):
@@ -241,6 +243,7 @@ class DirectText(ABC):
             self.identity = "identity"
         self._of_results = link.get("of_results", False)
         self._reads = link.get("reads", False)
+        self._kept = link.get("kept")
         self._lateness = lateness
         self._meets = lateness is not None  # what is due before the event
         self._is_final = steps.program.may_hold_strands  # whether what clauses have done cannot be undone
@@ -259,7 +262,7 @@ class DirectText(ABC):
         world, body = join.world, join.batch.body
         self._scope = {**SCOPE, **names_of(join.slots), "world": world, "journal": world.journal, "fates": world.fates}
         self._scope |= {"steps": steps, "lateness": lateness, "output": join.name, "source": slot.source}
-        self._scope |= {"deadlines": world.deadlines, "correlation": join.number}
+        self._scope |= {"deadlines": world.deadlines, "correlation": join.number, "reactive": slot.reactive}
         self._scope |= {"where": body.where, "yields": body.yields}
         self._after = [(one, one.make(steps, None, follows=True)) for one in link.get("after", ())]
         self._scope["joins"] = [link.join for link in self.links]  # which may let events go on at their doors
@@ -612,30 +615,7 @@ class DirectText(ABC):
 
 
 class DirectFork(DirectText):
-    """The function of an input that comes to slots of several correlations, all of which follow.
-
-    Args:
-        join: The first of them.
-        slot: Its slot.
-        steps: What runs the steps as written.
-        lateness: That of the engine.
-        kept: The rows of a table that are kept for all; those that have functions keep them themselves.
-        **link: What follows, and whose results are told.
-    """
-
-    def __init__(
-        self,
-        join: Join,
-        slot: Slot,
-        steps: Steps,
-        lateness: int | None,
-        *,
-        kept: KeptRows | None,
-        **link: Unpack[Link],
-    ) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
-        self._keeps = kept is not None and self._finishes
-        self._scope |= {"kept": kept, "checked_value": checked_value, "reactive": slot.reactive}
+    """The function of an input that comes to slots of several correlations, all of which follow."""
 
     @property
     def links(self) -> list[Linked]:
@@ -653,9 +633,12 @@ class DirectFork(DirectText):
             super()._prepare()
 
     def _find_out(self) -> None:
-        self._lines.add("value = checked_value(reactive, value)" if self._keeps else "")
+        is_change = self._calls and self._slot.reactive.table
+        self._lines.add("value = checked_value(reactive, value)" if is_change else "")
         self._lines.add(event_text("value", ("start", "end"), self.identity))
-        self._lines.add("out[0] = kept.change(event)" if self._keeps else "")
+        if self._finishes and self._kept is not None:  # those that have functions keep them themselves
+            self._scope["kept"] = self._kept
+            self._lines.add("out[0] = kept.change(event)")
 
     def _change(self) -> None:
         self._lines.add("")  # of its own it has nothing
@@ -721,5 +704,6 @@ SCOPE: dict[str, Any] = {
     "Entry": Entry, "Event": Event, "EventDraft": EventDraft, "Update": Update, "Delete": Delete, "Queue": Queue,
     "LeftToClauses": LeftToClauses, "INSIDE": INSIDE, "new": object.__new__, "Record": Record, "Interval": Interval,
     "Taken": Taken, "put_back": put_back,
+    "checked_value": checked_value,
 }  # fmt: skip
 """What the names mean that all functions share."""

@@ -27,7 +27,7 @@ from cartesius.plan import facts
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cartesius.correlations.join_shape import Join
     from cartesius.data.events import Event
@@ -115,7 +115,7 @@ class Sharing:
         self.groups = groups
         self.gone: dict[Group, set[tuple[str, Any]]] = {}  # of each group: (source, identity)
 
-    def left(self, join: Join, slot: Slot, events: Iterable[Event]) -> Iterable[Event]:
+    def left(self, join: Join, slot: Slot, events: Sequence[Event]) -> Sequence[Event]:
         """Return what no earlier alternative has consumed in this step."""
         alternative = join.pattern.alternative
         gone = None if alternative is None else self.gone.get(alternative.group)

@@ -22,8 +22,7 @@ from cartesius.programs.alternatives import Sharing
 from cartesius.programs.doors import check_usable
 from cartesius.programs.failures import failure_in, noted
 from cartesius.programs.give_ups import GiveUps
-from cartesius.rows.deliveries import concerning, entry_of
-from cartesius.rows.following import note_doors
+from cartesius.rows.deliveries import concerning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.events import Event, Time
-    from cartesius.language.families import Slot
     from cartesius.language.reactives import Reactive
     from cartesius.programs.programs import Program
 
@@ -264,14 +262,12 @@ class Steps:
             is_concerned = any([slot.reactive in events or slot.reactive in ended for slot in join.slots])
             if join.is_begun and not join.is_done and not is_concerned:
                 continue
-            batches = {
-                slot.index: [entry_of(slot, event) for event in coming] if stores(join, slot) else []
+            coming = [
+                (slot, sharing.left(join, slot, concerning(slot, events[slot.reactive])))
                 for slot in join.slots
-                if slot.reactive in events
-                and (join, slot.index) not in without
-                and (coming := sharing.left(join, slot, concerning(slot, events[slot.reactive])))
-            }
-            note_doors(batches, join.slots, self.world.steps, events)
+                if slot.reactive in events and (join, slot.index) not in without
+            ]
+            batches = join.batches_of(coming, events, self.world.steps)
             produced = [] if join.is_begun else self._blaming(join, join.begin)
             if batches:
                 produced += self._blaming(join, partial(join.deliver, batches))
@@ -292,8 +288,3 @@ class Steps:
             for name in (self.program.names[output],)
             for event in events.get(output, ())
         ]
-
-
-def stores(join: Join, slot: Slot) -> bool:
-    """Whether a slot stores what comes to it; not so if another one has, which it shares its memory with."""
-    return slot.shared is None or join.is_done or slot.shared.stores(slot)
