@@ -5,8 +5,8 @@ The clauses run under the handlers of the correlation, as ever, and change the s
 the journal undoes the call, and it is done again as written, which fails as well, and says where. What bands let leave
 before the event tells no clause, and goes without them.
 
-Where a push comes to others as well, what calls clauses follows within the function of all (`following`), as far as that
-can be undone until each has found out what follows from it.
+Where a push comes to others as well, what calls clauses follows within the function of all (`following`), as far as
+that can be undone until each has found out what follows from it.
 
 A batch that is more than one event which came and some which left (a gate has let several go, somebody chooses, an
 event has limited uses) ends as every other does.
