@@ -43,7 +43,7 @@ WANTED: Final = 0.95
 MOST_MB: Final = 200.0
 PATIENCE_S: Final = 120.0
 FEED: Final = "load"
-CHROMIUM: Final = "/usr/bin/chromium"
+CHROMIUM: Final = "/usr/bin/chromium-headless-shell"
 _FIRST: Final = 200_000_000
 _FRONT: Final = (
     "--disable-background-timer-throttling",

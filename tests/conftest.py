@@ -27,7 +27,7 @@ Test = TypeVar("Test", bound="Hashable")
 os.environ.setdefault("CARTESIUS_STRICT", "1")  # a generated function that fails where the clauses do not, raises
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
-CHROMIUM = Path("/usr/bin/chromium")
+CHROMIUM = Path("/usr/bin/chromium-headless-shell")
 SHARING = {"spark": ("tests/spark/", "tests/unit/examples/test_port_on_spark.py"), "mypy": ("tests/typing/",)}
 """The tests that share what takes one process at a time, by the beginning of their files' names."""
 DIVIDED = ("tests/laws/", "tests/oracle/")
@@ -176,9 +176,9 @@ def _frozen() -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, started once a module: while it runs, no other event loop can. It knows one name more."""
+    """Debian's Chromium without windows, once a module: while it runs, no other event loop can. It knows one name more."""
     if not CHROMIUM.exists():
-        pytest.skip(f"there is no browser at {CHROMIUM}; Debian's package is chromium")
+        pytest.skip(f"there is no browser at {CHROMIUM}; Debian's package is {CHROMIUM.name}")
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=30_000)  # a machine that has other work, too

@@ -15,6 +15,7 @@ import pytest
 from sphinx.util.inventory import InventoryFile
 
 from cartesius import Engine
+from tests.conftest import CHROMIUM
 from tests.documents import DOCS, ROOT, blocks
 
 PACKAGES = [
@@ -149,7 +150,7 @@ def check_in_a_browser(built: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         page = chromium.new_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
         page.goto((built / "how_to" / "tables.html").as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") == 390
