@@ -176,7 +176,7 @@ def _frozen() -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium without windows, once a module: while it runs, no other event loop can. It knows one name more."""
+    """The Chromium of tests, started once a module: while it runs, no other event loop can. It knows one name more."""
     if not CHROMIUM.exists():
         pytest.skip(f"there is no browser at {CHROMIUM}; Debian's package is {CHROMIUM.name}")
     from playwright.sync_api import expect, sync_playwright
