@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from cartesius.batching.world import World
     from cartesius.data.entries import Candidate, Entry
+    from cartesius.expressions.expressions import Expression
     from cartesius.language.patterns import Pattern
     from cartesius.language.reactives import Reactive
     from cartesius.language.restriction_base import Restriction
@@ -106,6 +107,7 @@ class Bindings:
                 slot.memory.probes.extend(key_probe(space) for space in range(len(self.spaces)))
         shows = [show for restriction in pattern.restrictions if (show := restriction.shows()) is not None]
         self.shown = showing(shows[0]) if shows else None
+        self.linked: dict[tuple[int, int], Expression] = {}  # what the probes of slots compute, of what they hold
         self.links = self._key_links() + self._value_links()
         self.lists = listings_of(pattern, self.slots, self._spaces_of, self.links)
         self.links += [link for index, listing in self.lists.items() for link in listing.links(index)]
@@ -235,6 +237,8 @@ class Bindings:
                 slot = self.slots[index[name]]
                 slot.memory.probes.append(value_probe(evaluator(side, {name: 0}), self.shown))
                 ends += [slot.index, len(slot.memory.probes) - 1]
+                if self.shown is None:
+                    self.linked[slot.index, ends[-1]] = side
                 if isinstance(slot.memory, RowMemory) and isinstance(side, KeyOf):
                     slot.memory.finds_rows_at(ends[-1])
             links.append(Link(ends[0], ends[1], ends[2], ends[3], is_key=False, skips_null=True))

@@ -89,6 +89,22 @@ class Event(EventDraft, Generic[Payload]):
         return events_html([self])
 
 
+def made(value: Any, start: Time, end: Time, reactive: str, identity: Any) -> Event:
+    """Return an event of a correlation, which takes nothing back, in a third of the time of `Event`.
+
+    >>> made("tide", 3, 5, "tides", None) == Event("tide", 3, 5, 1, "tides")
+    True
+    """
+    event: Any = _new(EventDraft)
+    event.value, event.start, event.end, event.weight = value, start, end, 1
+    event.reactive, event.identity, event.span, event.before = reactive, identity, None, ()
+    event.__class__ = Event
+    return event  # type: ignore[no-any-return]  # its class was set
+
+
+_new = object.__new__
+
+
 @storable
 @attrs.define(frozen=True, slots=True)
 class Update(Generic[Row]):

@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.analysis.windowed_rows import totalled_by
-from cartesius.data.events import Event, Update
+from cartesius.data.events import Update, made
 from cartesius.data.generated import Constants, Lines, define
 from cartesius.data.records import Record
 from cartesius.direct.direct_shapes import run_as_written, standing
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
-    from cartesius.data.events import Window
+    from cartesius.data.events import Event, Window
     from cartesius.direct.leaving import Found
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
@@ -103,7 +103,7 @@ class Closing(Freed):
             self._join.world.number += len(copy.contents[window])  # before what is pushed; `Met.undo` takes it back
             self._add(self._in_order(copy.contents[window]), window, totals)
         for of, (total, start, end) in totals.items():
-            out.append(Event(Update(of, self._group.finish(total)), start, end, 1, name, (name, of)))
+            out.append(made(Update(of, self._group.finish(total)), start, end, name, (name, of)))
 
     def _in_order(self, held: Iterable[Entry]) -> Iterable[Entry]:
         """Return events as batches bring them: results of one step are one, of which the newest comes first."""

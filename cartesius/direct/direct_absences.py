@@ -73,7 +73,7 @@ class DirectAbsenceCode(DirectText):
         self._is_anchor = slot is node.anchor
         self._due = self._constants.name(node.duration)
         self._dues = {} if self._is_anchor else {due[-1]: "due"}
-        self._places = DirectPlaces(slot, len(join.bindings.spaces), self._dues)
+        self._places = DirectPlaces(slot, join.bindings, self._dues)
         self._scope |= {"absent": absent, "never": never}
 
     @cached_property
@@ -82,7 +82,7 @@ class DirectAbsenceCode(DirectText):
         join, never = self._join, self._never
         node: Any = never.node
         absent, due = node.slot, never.dues[node.slot]
-        take = DirectPlaces(absent, len(join.bindings.spaces), due[-1:]).taking()
+        take = DirectPlaces(absent, join.bindings, due[-1:]).taking()
         found: list[Found] = [(partial(due_under, absent.memory.parts()[1][due]), absent, take)]
         return {never: Due(found, Undecided(join, never))}
 
@@ -144,6 +144,11 @@ class Undecided:
         self._never = never
         self._absent: Slot = never.node.slot
         self._anchor: int = never.node.anchor.index
+        absences: Any = join.batch.absences
+        self._absences = absences
+        positions = absences.found_by(self._absent)
+        is_by_key = positions and positions == never.prefix  # which all rows of one deadline have in common
+        self._come: Mapping[Any, Any] | None = self._absent.memory.parts()[1][positions] if is_by_key else None
 
     def undo(self) -> None:
         """Nothing: it changes nothing until all is done."""
@@ -152,9 +157,9 @@ class Undecided:
         """Let out the rows whose time this is, if they are not forbidden; they wait until all is done."""
         rows = self._never.copies[key].held.get(time, ())
         batch, forbids = self._join.batch, self._never.stateless.forbids
-        absences: Any = batch.absences
+        has_none = self._come is not None and (key[0] if len(key) == 1 else key) not in self._come
         for parts, count in rows if len(rows) < 2 else sorted(rows, key=lambda row: batch.rank(row[0])):
-            if absences.has(self._absent, parts, partial(forbids, parts)):
+            if not has_none and self._absences.has(self._absent, parts, partial(forbids, parts)):
                 continue
             out += given(self._join, parts, parts[self._anchor], batch.body.yields(parts)[:count])
 

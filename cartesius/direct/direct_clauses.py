@@ -134,7 +134,7 @@ class DirectClauseCode(DirectText):
         self.why = shape.why
         self._shape = shape
         come_to, self._is_counted = join.way_in(slot) if shape.is_plain else (join.come, True)
-        self._places = DirectPlaces(slot, len(join.bindings.spaces))
+        self._places = DirectPlaces(slot, join.bindings)
         self._is_stored = come_to == join.batch.store and self._places.is_of_keys and not join.batch.is_pure
         assert isinstance(join.runner, InPlace)  # Invariant: the shape has seen that
         outermost, outside, inside = join.runner.frames

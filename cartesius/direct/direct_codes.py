@@ -51,8 +51,8 @@ class DirectCode(DirectText):
         self._others = shape.partners
         join = shape.join
         self._loops = DirectBands(shape, self._lines, self._constants, self._texts)
-        spaces = len(join.bindings.spaces)
-        self._all_places = {slot.index: DirectPlaces(slot, spaces, dues_of(shape, slot)) for slot in join.slots}
+        places = partial(DirectPlaces, bindings=join.bindings)
+        self._all_places = {slot.index: places(slot, dues=dues_of(shape, slot)) for slot in join.slots}
         self._places = self._all_places[self._own]
         self._dues: dict[int, str] = {}
         self._windows = shape.windows

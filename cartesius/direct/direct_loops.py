@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from cartesius.direct.direct_places import hashed, joined, listed, table_name
 from cartesius.direct.direct_texts import event_text, widen
-from cartesius.expressions.expressions import Expression
+from cartesius.expressions.expressions import Expression, Field, Part
 
 if TYPE_CHECKING:
     from cartesius.data.generated import Constants, Lines
@@ -111,7 +111,7 @@ class DirectLoops:
         yields = pattern.yields
         condition = ""
         if pattern.has_traced_where and not self._shape.is_alone:
-            condition = f"if {self._texts.of_all(pattern.conditions())}:"
+            condition = f"if {self._texts.of_all(pattern.conditions(), self._known())}:"
         elif body.where is not None:
             condition = f"if {self._constants.name(body.where)}({row}):"
         with ExitStack() as stack:
@@ -130,6 +130,24 @@ class DirectLoops:
             for i in sorted(self._shape.uses):
                 self._lines.add(f"left{i}[part{i}] = left{i}.get(part{i}, part{i}.more['uses']) - 1")
             self._lines.add("raise Taken" if self._shape.takes_first else "")
+
+    def _known(self) -> dict[int, str]:
+        """Return when a condition holds, as an index has found a part by it: of what nobody can have changed."""
+        join, own = self._shape.join, self._shape.slot.index
+        looked_up = {
+            ((step.slot, position), source[:2])
+            for step in self._shape.steps
+            for position, source in zip(step.positions, step.sources, strict=True)
+        }
+        known = {}
+        links = [link for link in join.bindings.links if not link.is_key]
+        for place, (link, sides) in enumerate(zip(links, join.pattern.equalities, strict=False)):  # then those of lists
+            left, right = (link.left, link.left_position), (link.right, link.right_position)
+            mine, other = (left, right) if link.left == own else (right, left)
+            are_fields = all(isinstance(side, Field) and isinstance(side.target, Part) for _, side in sides)
+            if are_fields and mine[0] == own and (other, mine) in looked_up:
+                known[place] = f"type(link{mine[1]}) in (int, str) and type(part{other[0]}.value) is Record"
+        return known
 
     def _parts(self) -> list[str]:
         """Return the names of the parts of a combination."""

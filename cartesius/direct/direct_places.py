@@ -14,14 +14,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cartesius.data.generated import Lines, define
+from cartesius.data.events import Interval
+from cartesius.data.generated import Constants, Lines, define
+from cartesius.data.records import Record
+from cartesius.expressions.expression_texts import Texts
 from cartesius.storage.memories import NOWHERE, hashable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from cartesius.batching.bindings import Bindings
     from cartesius.data.entries import Entry
-    from cartesius.data.generated import Constants
     from cartesius.language.families import Slot
     from cartesius.storage.memories import Memory
 
@@ -69,13 +72,14 @@ class DirectPlaces:
 
     Args:
         slot: The slot.
-        spaces: How many key spaces there are; what comes behind them is computed.
+        bindings: Those of its correlation: what comes behind the keys is computed.
         dues: The probes that say when an entry is due to leave.
     """
 
-    def __init__(self, slot: Slot, spaces: int, dues: Collection[int] = ()) -> None:
+    def __init__(self, slot: Slot, bindings: Bindings, dues: Collection[int] = ()) -> None:
         self._slot = slot
-        self._spaces = spaces
+        self._linked = bindings.linked
+        self._spaces = spaces = len(bindings.spaces)
         self._dues = dues
         _, self._indexes = slot.memory.parts()
         self._is_known = not slot.memory.finds
@@ -92,10 +96,18 @@ class DirectPlaces:
 
     def link(self, lines: Lines, positions: Collection[int], constants: Constants) -> None:
         """Write what computes the values that link the new entry: those that it is found by, and others."""
-        slot = self._slot.index
         for p in sorted({*self._links, *positions}):
-            lines.add(f"link{p} = {constants.name(self._slot.memory.probes[p])}(part{slot})")
-            lines.add(hashed(f"link{p}"))
+            self._compute(p, f"part{self._slot.index}", lines, constants)
+
+    def _compute(self, p: int, part: str, lines: Lines, constants: Constants) -> None:
+        """Write what computes a value that links a part."""
+        slot, expression = self._slot, self._linked.get((self._slot.index, p))
+        if expression is None:  # that of a memory that others share
+            text = f"{constants.name(slot.memory.probes[p])}({part})"
+        else:
+            text = Texts({slot.name: slot.index}, constants, {slot.index: part}).of(expression)
+        lines.add(f"link{p} = {text}")
+        lines.add(hashed(f"link{p}"))
 
     def find(self, lines: Lines) -> None:
         """Write what finds out where the new entry comes, if the memory must be asked."""
@@ -135,12 +147,11 @@ class DirectPlaces:
         """Return what takes an entry out, or raises a LookupError, as its payload has changed, and has done nothing."""
         if not self._is_known:
             return partial(take_from, self._slot.memory)
-        lines, slot = Lines(), self._slot.index
+        lines, constants, slot = Lines(), Constants(), self._slot.index
         with lines.under("def take(entry):"):
             lines.add("number = entry.number")
             for p in self._links:
-                lines.add(f"link{p} = probe{p}(entry)")
-                lines.add(hashed(f"link{p}"))
+                self._compute(p, "entry", lines, constants)
             keys = {index: self._key_of(index) for index in self._indexes}
             for index, (key, condition) in keys.items():
                 if condition:
@@ -164,8 +175,9 @@ class DirectPlaces:
                             if len(found) == 1:
                                 ({table}[key],) = found.values()
                     """)
-        probes = {f"probe{p}": self._slot.memory.probes[p] for p in (*self._dues, *self._links)}
-        return define("take", lines.text, names_of([self._slot]) | probes | {"hashable": hashable, "NOWHERE": NOWHERE})
+        bound = constants.bound | {f"probe{p}": self._slot.memory.probes[p] for p in self._dues}
+        known = {"hashable": hashable, "NOWHERE": NOWHERE, "Record": Record, "Interval": Interval}
+        return define("take", lines.text, names_of([self._slot]) | bound | known)
 
     def _key_of(self, index: tuple[int, ...]) -> tuple[str, str]:
         """Return the key of an entry in an index, and on which condition it is there."""

@@ -139,9 +139,12 @@ class Texts:
         self._called = called or {}
         self._operations = Operations(constants)
 
-    def of_all(self, conditions: Sequence[Expression]) -> str:
-        """Return the text of whether all conditions are true."""
-        return self._operations.all_of([self.of(one) for one in conditions])
+    def of_all(self, conditions: Sequence[Expression], known: Mapping[int, str] | None = None) -> str:
+        """Return the text of whether all conditions are true; of some, by place, when that is ``known`` already."""
+        texts = [self.of(one) for one in conditions]
+        for place, text in (known or {}).items():
+            texts[place] = f"({text} or {texts[place]})"
+        return self._operations.all_of(texts)
 
     def of(self, expression: Expression) -> str:
         """Return the text of ``expression``."""
