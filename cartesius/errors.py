@@ -36,8 +36,11 @@ def near(name: object, known: Iterable[str]) -> str:
 
     >>> near("draft", ["draught", "depth"])
     "; did you mean 'draught'?"
+    >>> near("MMSI", ["mmsi", "draught"])
+    "; did you mean 'mmsi'?"
     """
-    found = difflib.get_close_matches(str(name), list(known), n=2)
+    names, wanted = list(known), str(name).casefold()
+    found = [one for one in names if one.casefold() == wanted] or difflib.get_close_matches(str(name), names, n=2)
     return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
+from datetime import date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -70,6 +72,17 @@ if TYPE_CHECKING:
 _EQUAL: Final = (operator.eq, operator.ne)
 _COMPARED: Final = (*_EQUAL, operator.lt, operator.le, operator.gt, operator.ge)
 _CALCULATED: Final = (operator.sub, operator.truediv, operator.floordiv)
+_ARITHMETIC: Final = (*_CALCULATED, operator.add, operator.mul)
+_DATES: Final = frozenset({"a date", "a time", "a local time"})
+_SCALARS: Final[Mapping[str, tuple[type, ...]]] = {
+    "a number": (int, float, Decimal),
+    "a text": (str,),
+    "bytes": (bytes,),
+    "a date": (date,),
+    "a time": (datetime,),
+    "a local time": (datetime,),
+}
+"""What Python has for the values of a group, of which attributes can be read."""
 
 
 @attrs.frozen
@@ -82,13 +95,14 @@ class ValueType:
 
     group: str
     """The values that Python compares with each other: ``a number``, ``a text``, ``bytes``, ``a date``, ``a time``, ``a
-    local time``. Those of two groups are never equal; "" if that is not told."""
+    local time``, ``a record``, ``a list``. Those of two groups are never equal; "" if that is not told."""
     shown: str
     """How frames call it."""
     fields: Mapping[str, ValueType] | None = None
     """Those of a record; None if it is none, or that is not told."""
 
 
+_TOGETHER: Final = "cannot be calculated with"
 _TRUTH: Final = ValueType("a number", "boolean")
 _NUMBER: Final = ValueType("a number", "double")
 _OF_PYTHON: Final = {
@@ -112,6 +126,18 @@ class _Side:
     def group(self) -> str:
         """The group of its type; empty if that is not told."""
         return "" if self.kind is None else self.kind.group
+
+    def mixes(self, other: _Side) -> bool:
+        """Whether one is a decimal and the other one a float, with which Python calculates no decimal."""
+        sides = {side.kind.shown for side in (self, other) if side.kind is not None and side.is_read}
+        return any(shown.startswith("decimal") for shown in sides) and not sides.isdisjoint({"double", "float"})
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its very type is known: of a column, or a constant."""
+        return isinstance(self.found, Column) or (
+            isinstance(self.found, Computed) and isinstance(self.found.expression, Constant)
+        )
 
     def __str__(self) -> str:
         shown = "" if self.kind is None else self.kind.shown
@@ -233,11 +259,7 @@ class _Reads:
                 return
             case Field(target=target, name=name):
                 self._check_field(origin(target, scope), name, where)
-            case Apply(function=function, arguments=(one, other)) if function in (
-                *_COMPARED,
-                *_CALCULATED,
-                operator.add,
-            ):
+            case Apply(function=function, arguments=(one, other)) if function in (*_COMPARED, *_ARITHMETIC):
                 self._check_pair(function, self._side(one, scope), self._side(other, scope), where)
         for child in children(expression):
             self._look(child, scope, where)
@@ -249,6 +271,13 @@ class _Reads:
                 fields = None if kind is None else kind.fields
                 if fields is not None and name not in fields and not hasattr(dict, name):
                     raise self._missing(reactive.name, path, name, fields, where)
+                of_python = () if kind is None or fields is not None else _SCALARS.get(kind.group, ())
+                if of_python and not any(hasattr(one, name) for one in of_python):
+                    message = (
+                        f"{self.frames.call}: expected a record of which {where} of {self.name!r} reads {name!r} but"
+                        f" {_Side('', target, kind)} is {kind.group if kind else ''}"
+                    )
+                    raise InvalidArgument(message)
             case Composed(expression=Fields(names=names)) if name not in names and not hasattr(dict, name):
                 known = list(map(str, names))
                 message = (
@@ -279,11 +308,17 @@ class _Reads:
             return
         if function in _COMPARED and len(groups) > 1:
             raise self._unlike(one, other, "are never equal" if function in _EQUAL else "cannot be compared", where)
-        if function in _CALCULATED and groups & {"a text", "bytes"}:
+        if function in _COMPARED:
+            return
+        if function in _CALCULATED:
+            is_odd = (
+                len(groups) > 1 or groups & {"a text", "bytes"} or (function is not operator.sub and groups & _DATES)
+            )
+        else:  # a text may be added to a text, and multiplied by a number
+            is_odd = groups & _DATES or (function is operator.add and len(groups) > 1)
+        if is_odd or one.mixes(other):
             one, other = (other, one) if one.group == "a text" else (one, other)  # that is cast
-            raise self._unlike(one, other, "cannot be calculated with", where)
-        if function is operator.add and len(groups) > 1 and groups <= {"a number", "a text", "bytes"}:
-            raise self._unlike(one, other, "cannot be added", where)
+            raise self._unlike(one, other, "cannot be added" if function is operator.add else _TOGETHER, where)
 
     def _unlike(self, one: _Side, other: _Side, what: str, where: str) -> InvalidArgument:
         line = ""
@@ -324,9 +359,7 @@ class _Reads:
             case Computed(expression=Apply(function=function)) if function in _COMPARED:
                 return _TRUTH
             case Computed(expression=Apply(function=function, arguments=(one, other)), scope=scope) if function in (
-                *_CALCULATED,
-                operator.add,
-                operator.mul,
+                *_ARITHMETIC,
             ):
                 groups = {self._side(one, scope).group, self._side(other, scope).group}
                 return _NUMBER if groups == {"a number"} else None

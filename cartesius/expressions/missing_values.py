@@ -151,12 +151,15 @@ class Turning:
     whole: float
     slack: float = 0
 
-    def __call__(self, value: Any, low: Any, high: Any) -> bool:
-        """Look."""
+    def __call__(self, value: Any, low: Any, high: Any) -> bool | None:
+        """Look; nobody knows of what is infinite."""
         span = (high - low) % self.whole
+        turned = (value - low + self.slack) % self.whole
+        if turned != turned or span != span:  # noqa: PLR0124 - NaN
+            return None
         if low != high and min(span, self.whole - span) <= self.slack:
             return True
-        return bool((value - low + self.slack) % self.whole <= span + 2 * self.slack)
+        return bool(turned <= span + 2 * self.slack)
 
 
 def both(left: Any, right: Any) -> bool | None:

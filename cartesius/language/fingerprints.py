@@ -96,7 +96,8 @@ class _Describing:
         ):
             return f"method of {self.text(value.__self__)}: {value.__qualname__}"
         if isinstance(value, types.BuiltinFunctionType | type):
-            return f"{stored_module(value.__module__)}.{value.__qualname__}"
+            module = value.__module__ or getattr(value, "__self__", type).__module__  # `tuple.__new__` has none
+            return f"{stored_module(module)}.{value.__qualname__}"
         if isinstance(value, types.MethodType):
             return f"method of {self.text(value.__self__)}: {self.text(value.__func__)}"
         if isinstance(value, Mapping):

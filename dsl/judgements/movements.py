@@ -61,6 +61,8 @@ def _compared(term: Comparison, moved: Observation) -> Iterator[Moving]:
 
 
 def _moving_over(term: Throughout, moved: Observation) -> Iterator[Moving]:
+    for end in (term.first, term.last):
+        yield from moving(end, moved)  # what a bound is predicted to be
     if slope(term.first, moved) or slope(term.last, moved):
         yield term
     for part in moving(term.condition, moved):

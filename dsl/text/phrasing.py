@@ -36,7 +36,7 @@ from dsl.terms.terms import (
 )
 from dsl.terms.timed_terms import Prediction, Throughout
 from dsl.text.unit_names import unit_words
-from dsl.text.vocabulary import identifier, title
+from dsl.text.vocabulary import LARGEST, identifier, title
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -171,6 +171,9 @@ def _constant(constant: Constant) -> str:
         return _instant(constant.value)
     if not isinstance(constant.kind, Measure):
         return literal(constant.value)
+    if isinstance(constant.value, int | float) and not abs(constant.value) < LARGEST:
+        fix = [("fix", "write a smaller one")]
+        raise InvalidRule(refusal(f"to_text: expected numbers of a reasonable size but got {constant.value!r}", fix))
     words = unit_words(constant.kind)
     return f"{constant.value!r}{'' if words in {'', '°', '%'} else ' '}{words}"
 

@@ -23,6 +23,7 @@ from dsl.terms.terms import Constant, Observation
 from dsl.terms.texts import text
 from dsl.text.parsing import Leaf, tokens
 from dsl.text.unit_names import unit
+from dsl.text.vocabulary import LARGEST
 from dsl.writing import checking
 from dsl.writing.fluent import Expression, lift
 from dsl.writing.places import nearest
@@ -233,7 +234,7 @@ def literal(leaf: Leaf) -> Any:
     if leaf.type == "STRING":
         return unescaped(leaf)
     value = int(leaf) if leaf.lstrip("-").isdigit() else float(leaf)
-    if not abs(value) < 1e300:
+    if not abs(value) < LARGEST:
         fix = [("fix", "write the number that is meant")]
         raise InvalidRule(refusal(f"{leaf[:20]}…: expected a number of a reasonable size", fix))
     return value

@@ -32,6 +32,8 @@ RESERVED: Final = frozenset({
 })  # fmt: skip
 """The words that the grammar keeps for itself: a name that contains one stands in backticks."""
 
+LARGEST: Final = 1e300
+"""No number of a text is as large: it is a slip, and a unit might turn it into no number at all."""
 _WORD: Final = re.compile(r"[^\W\d]\w*(?:-\w+)*")
 
 

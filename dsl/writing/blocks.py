@@ -14,7 +14,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from difflib import get_close_matches
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, final, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, final, get_args
 
 from dsl.refusals.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.refusals.excerpts import current_line, current_span, excerpt
@@ -224,7 +224,8 @@ def location(place: str | int) -> Clause:
         raise DimensionMismatch(
             refusal(f"{call}: expected an id of {text(block.place)} but got {named(id_.kind)}", notes)
         )
-    return Clause(block, call, partial(Located, place, comparison("==", block.place, id_)))
+    one: Any = id_.value  # as rules have it: a number of numpy is one of Python then
+    return Clause(block, call, partial(Located, one, comparison("==", block.place, id_)))
 
 
 def begin(pack: str, place: Term | None, admit: Admit) -> None:

@@ -111,7 +111,7 @@ def _leaf(leaf: Leaf, target: pa.DataType) -> pa.Array | None:
     types = pa.types
     is_narrower = (
         (types.is_integer(have) and types.is_integer(target))
-        or (types.is_floating(have) and types.is_floating(target))
+        or (types.is_floating(have) and types.is_floating(target) and have.bit_width <= target.bit_width)
         or (types.is_large_string(have) and types.is_string(target))
     )
     if not is_narrower:

@@ -45,6 +45,7 @@ _PLAIN: Final[dict[type[t.DataType], pa.DataType]] = {
     t.TimestampType: pa.timestamp("us", "UTC"),
     t.TimestampNTZType: pa.timestamp("us"),
 }
+_LARGEST_SINGLE: Final = float.fromhex("0x1.fffffep+127")
 _EXACT: Final = Context(prec=1_000)  # without zeros at the end, which need no place
 _LIMIT = 3  # of the places named in a message
 
@@ -141,8 +142,10 @@ def _encoder(kind: t.DataType, path: str) -> Convert:
         case t.ByteType() | t.ShortType() | t.IntegerType() | t.LongType():
             bits = _BITS[type(kind)]
             return lambda value: _whole(value, bits)
-        case t.DoubleType() | t.FloatType():
+        case t.DoubleType():
             return _double
+        case t.FloatType():
+            return _single
         case t.DecimalType():
             return lambda value: _decimal(value, kind)
         case t.TimestampType():
@@ -193,7 +196,17 @@ def _whole(value: Any, bits: int) -> int:
 def _double(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError
-    return float(value)
+    made = float(value)  # raises OverflowError where it is too large
+    if isinstance(value, Integral) and made != value:
+        raise TypeError
+    return made
+
+
+def _single(value: Any) -> float:
+    made = _double(value)
+    if isfinite(made) and abs(made) > _LARGEST_SINGLE:  # it would be infinite; of its digits a float keeps seven
+        raise TypeError
+    return made
 
 
 def _decimal(value: Any, kind: t.DecimalType) -> Decimal:

@@ -34,6 +34,8 @@ _GROUPS: Final = (
     ("a date", (t.DateType,)),
     ("a time", (t.TimestampType,)),
     ("a local time", (t.TimestampNTZType,)),
+    ("a record", (t.StructType,)),
+    ("a list", (t.ArrayType,)),
 )
 
 

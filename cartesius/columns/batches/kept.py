@@ -57,10 +57,7 @@ def keep(kept: KeptRows, parts: Parts) -> None:
         assert changes.key is not None  # Invariant: rows of a table have keys
         deletes = [False] * len(changes) if changes.deletes is None else changes.deletes.tolist()
         for key, value, is_deleted in zip(changes.key.to_list(), changes.payload.to_list(), deletes, strict=True):
-            if is_deleted:
-                kept.present.pop(key, ABSENT)
-            else:
-                kept.present[key] = value
+            kept.keep(key, ABSENT if is_deleted else value)
 
 
 def as_flow(rows: Rows) -> Flow:

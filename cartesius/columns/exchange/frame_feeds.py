@@ -202,7 +202,9 @@ def _group(kind: pa.DataType) -> str:
         return "bytes"
     if of.is_timestamp(kind):
         return "a local time" if kind.tz is None else "a time"
-    return "a date" if of.is_date(kind) else ""
+    if of.is_list(kind) or of.is_large_list(kind):
+        return "a list"
+    return "a date" if of.is_date(kind) else "a record" if of.is_struct(kind) else ""
 
 
 def _cast(source: str, column: str, kind: str) -> str:

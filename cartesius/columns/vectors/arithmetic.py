@@ -259,10 +259,11 @@ def _turned(function: Turning, _: bool, *given: Lane) -> Truth:
     if len({one.dtype.kind for one in (value, low, high)}) > 1:
         value, low, high = [one.astype(np.float64) for one in (value, low, high)]
     whole, slack = function.whole, function.slack
-    span = (high - low) % whole
-    true = (value - low + slack) % whole <= span + 2 * slack
+    with np.errstate(invalid="ignore"):
+        span, turned = (high - low) % whole, (value - low + slack) % whole
+    true = turned <= span + 2 * slack
     true |= (low != high) & (np.minimum(span, whole - span) <= slack)
-    valid = all_valid(*given)
+    valid = all_valid(*given, without_nan(Lane(span)), without_nan(Lane(turned)))
     return Truth(true) if valid is None else Truth(true & valid, ~true & valid)
 
 

@@ -13,6 +13,7 @@ Source: S. C. Kleene, Introduction to Metamathematics, 1952, § 64; SEMANTICS 1.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
@@ -20,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columns.vectors.conversions import of_values, repeated
-from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct, Vector, concatenated
+from cartesius.columns.vectors.vectors import MISSING, PACKED, Leaf, NotColumnar, Struct, Vector, concatenated
 
 EXACT: Final = 2**53
 """Ints of a magnitude up to this are floats exactly."""
@@ -311,6 +312,11 @@ def bound(values: Any) -> int:
 def without_nan(given: Lane) -> Lane:
     """Return values, of which those that are no numbers are null."""
     values = given.values
+    if isinstance(values, Leaf) and values.kind == PACKED:
+        is_number = np.array([bool(value == value) for value in values.to_list()], np.bool_)  # noqa: PLR0124 - NaN
+        return given if is_number.all() else given.where(is_number)
+    if type(values) is Decimal and values.is_nan():
+        return Lane(None)
     if given.kind != "f" or not np.isnan(np.sum(values)):  # a sum of numbers may be none, too: then look closer
         return given
     is_nan = np.isnan(values)
