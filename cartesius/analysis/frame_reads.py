@@ -322,7 +322,8 @@ class _Reads:
 
     def _unlike(self, one: _Side, other: _Side, what: str, where: str) -> InvalidArgument:
         line = ""
-        if one.kind is not None and other.kind is not None and one.group != other.group:
+        can_be_cast = one.group != other.group and {one.group, other.group}.isdisjoint({"a record", "a list"})
+        if one.kind is not None and other.kind is not None and can_be_cast:
             line = self._cast(other, one.kind) or self._cast(one, other.kind)
         message = (
             f"{self.frames.call}: expected columns of types that go together in {where} of {self.name!r} but {one} and"

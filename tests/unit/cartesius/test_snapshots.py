@@ -8,7 +8,9 @@ import pickle
 import subprocess
 import sys
 import zlib
+from collections import namedtuple
 from enum import Enum
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -27,6 +29,7 @@ from cartesius import (
     handles,
     memory,
     push,
+    storable,
 )
 from cartesius.data.codec import MAGIC, decode, encode
 from cartesius.data.inflating import deflated, inflated
@@ -363,3 +366,26 @@ def test_a_deadline_comes_back_to_the_restriction_that_asked_for_it(tier):
     assert restored.next_deadline == engine.next_deadline
     assert restored.advance(40) == engine.advance(40) == []
     assert restored.stats == engine.stats
+
+
+@storable
+class Reading(NamedTuple):
+    """What a body makes, beside what is made by `namedtuple`."""
+
+    height: float
+    gauge: str = "inner"
+
+
+Mark = storable(namedtuple("Mark", "height gauge", defaults=["inner"]))
+
+
+@pytest.mark.parametrize("yields", [lambda tide: Reading(height=tide), lambda tide: Mark(height=tide)])
+def test_a_body_may_make_named_tuples(yields):
+    """Their fingerprint goes by a method of a class that is built in, which has no module."""
+    tide = Reactive("tide")
+    program = correlate(tide=tide, yields=yields)
+    engine = Engine(program)
+    engine.push(tide, 1.5)
+    (made,) = Engine.restore(engine.snapshot(), program).push(tide, 2.5)
+    assert made.value == (2.5, "inner")
+    assert type(made.value) in (Reading, Mark)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,9 +15,9 @@ import dsl
 from cartesius import Engine
 from cartesius.columns.results import events_of
 from cartesius.errors import InvalidArgument
-from dsl import RulePack
+from dsl import RulePack, Source, between, known, not_, optional, require
 from dsl.terms.dimensions import POSITION, TRUTH, Choice, Measure
-from dsl.units import centimetres, metres
+from dsl.units import centimetres, degrees, metres
 from examples.port.places import GAUGES, STATIONS
 from examples.port.programs import PACKS, rule_pack
 from examples.port.rules_page import packs as packs_of_the_port
@@ -210,3 +212,40 @@ def test_nothing_is_compiled_before_the_first_batch():
     engine = Engine(shallow().table())
     engine.push(engine.inputs["ship"], SHIP)
     assert engine._compiled is None
+
+
+# -- numbers that are none, in columns of whatever values --------------------------------------------------------------
+
+ODD = Source("odd", key="id", id=int, a=metres, b=optional(metres), h=degrees)
+JUDGED = [
+    ODD.a != 0 * metres,
+    not_(ODD.a >= 1 * metres),
+    known(ODD.b),
+    ODD.a + ODD.a != 1 * metres,
+    not_(between(ODD.h, 340 * degrees, 20 * degrees)),
+]
+NUMBERS = [math.nan, Decimal("NaN"), 10**30, Decimal(2), 2.0, 3, None, math.inf, -math.inf]
+
+
+@pytest.mark.parametrize("rule", JUDGED, ids=str)
+@given(column=st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=4))
+def test_what_is_no_number_is_missing_whatever_stands_beside_it(rule: Any, column: list[Any]):
+    """Arrow has no type for a column of such values: they stay Python's own."""
+    pack = RulePack("odd values", subject=ODD)
+    with pack:
+        require(rule)
+    keys = list(range(len(column)))
+    engine = Engine(pack.table(), tier="reference")
+    rows = [{"id": key, "a": one, "b": one, "h": one} for key, one in zip(keys, column, strict=True)]
+    one_by_one = [repr(event.value) for row in rows for event in engine.push(pack.sources["odd"], row)]
+    batch = {"odd": {"id": keys, "a": column, "b": column, "h": column}}
+    assert [repr(event.value) for event in events_of(Engine(pack.table()).push_many(batch))] == one_by_one
+
+
+@pytest.mark.parametrize("heading", [math.inf, -math.inf])
+def test_of_a_direction_that_is_infinite_nothing_is_known(heading: float):
+    for rule in (between(ODD.h, 340 * degrees, 20 * degrees), not_(between(ODD.h, 340 * degrees, 20 * degrees))):
+        pack = RulePack("directions", subject=ODD)
+        with pack:
+            require(rule)
+        assert pack.check({"odd": {"h": heading}}).status == "unknown"

@@ -58,6 +58,9 @@ def rules() -> dict[str, Any]:
     def nested() -> None:
         require(throughout(ship.eta, ship.eta + 2 * microseconds)(wind.force <= wind.at(ship.eta).force))
 
+    def predicted_bound() -> None:
+        require(throughout(ship.eta, wind.at(ship.eta).start + 3 * microseconds)(tide.height >= 1 * metres))
+
     return {rule.__name__: rule for rule in locals().values()}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -287,3 +288,20 @@ def test_a_name_with_half_a_character_is_judged_by_and_has_no_text():
     assert [each.name for each in port.check({"ship": {"id": 1, "length": 120}}).because] == ["short\ud800"]
     with pytest.raises(InvalidRule, match="half a character"):
         port.to_text()
+
+
+def test_a_number_that_no_text_may_have_is_not_written():
+    vessel = Source("vessel", key="id", id=int, draught=metres)
+    pack = RulePack("port", subject=vessel)
+    with pack:
+        require(vessel.draught <= 1e301 * metres)
+    with pytest.raises(InvalidRule, match=r"expected numbers of a reasonable size but got 1e\+301"):
+        pack.to_text()
+
+
+def test_a_place_that_numpy_has_numbered_is_read_back():
+    vessel = Source("vessel", key="id", id=int, berth=int, kind=str)
+    pack = RulePack("port", subject=vessel, location=vessel.berth)
+    with pack, location(np.int64(3)):
+        require(vessel.kind != "chemical")
+    assert RulePack.from_text(pack.to_text()).to_text() == pack.to_text()

@@ -110,13 +110,45 @@ WRONG = [
     (lambda a, b: a.name + b.n == 1, "cannot be added"),
     (lambda a, b: a.name == 7, r"the column 'name' of 'a' \(string\) and 7 \(bigint\) are never equal"),
     (lambda a, b: a.day == b.time, r"\(date\) and .* \(timestamp\) are never equal"),
+    (lambda a, b: a.day - b.time == a.day, r"\(date\) and .* \(timestamp\) cannot be calculated with"),
+    (lambda a, b: b.time + a.id == b.time, r"\(timestamp\) and .* \(bigint\) cannot be added"),
+    (lambda a, b: a.day + a.day == b.id, r"\(date\) and .* \(date\) cannot be added"),
+    (lambda a, b: a.day / a.id == b.id, r"\(date\) and .* \(bigint\) cannot be calculated with"),
+    (lambda a, b: a.day * a.id == b.id, r"\(date\) and .* \(bigint\) cannot be calculated with"),
+    (lambda a, b: a.price * a.n > b.id, r"\(decimal\(10,2\)\) and .* \(double\) cannot be calculated with"),
+    (lambda a, b: a.price + 1.5 > b.id, r"\(decimal\(10,2\)\) and 1.5 \(double\) cannot be added"),
+    (lambda a, b: a.place == b.id, r"\(struct<lon:double>\) and .* \(bigint\) are never equal; cast one"),
+    (lambda a, b: a.tags == b.name, r"\(array<string>\) and .* \(string\) are never equal; cast one"),
+    (lambda a, b: a.id.lon == b.id, r"reads 'lon' but the column 'id' of 'a' \(bigint\) is a number"),
 ]
+MORE = {
+    "day": DATE,
+    "price": t.DecimalType(10, 2),
+    "place": t.StructType([t.StructField("lon", DOUBLE)]),
+    "tags": t.ArrayType(TEXT),
+}
 
 
 @pytest.mark.parametrize(("where", "message"), WRONG, ids=[message for _, message in WRONG])
 def test_types_that_do_not_go_together_are_refused(where, message):
     with pytest.raises(InvalidArgument, match=message):
-        run(correlate(a=a, b=b, where=where, **both), a={**READS["a"], "day": DATE}, b={**READS["b"], "time": TIME})
+        run(correlate(a=a, b=b, where=where, **both), a={**READS["a"], **MORE}, b={**READS["b"], "time": TIME})
+
+
+RIGHT = [
+    lambda a, b: a.price + a.price > a.price * a.id,
+    lambda a, b: (a.price - a.price) * a.price > a.n * a.id,
+    lambda a, b: a.name * a.id == b.name + b.name,
+    lambda a, b: b.time - b.time == b.time - b.time,
+    lambda a, b: a.day.year == b.time.year,
+    lambda a, b: a.place == a.place,
+    lambda a, b: a.id.real == b.id,
+]
+
+
+@pytest.mark.parametrize("where", RIGHT)
+def test_types_that_python_puts_together_are_taken(where):
+    run(correlate(a=a, b=b, where=where, **both), a={**READS["a"], **MORE}, b={**READS["b"], "time": TIME})
 
 
 def test_numbers_of_any_type_go_together():

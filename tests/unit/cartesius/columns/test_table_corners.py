@@ -222,3 +222,18 @@ def test_a_group_keeps_its_place_when_its_only_row_changes():
     engine.push_many({LEFT: {"key": pa.array([], "i8"), "k": pa.array([], "string"), "v": pa.array([], "i8")}})
     assert compiled_of(engine).states is not None
     assert list(engine.query(least).items()) == [("a", 3), ("b", 2)]
+
+
+@pytest.mark.parametrize("steps", [["push", "push", "delete", "batch"], ["batch", "push", "delete", "batch"]], ids=str)
+def test_a_row_that_was_deleted_comes_last_when_it_comes_again(steps):
+    """A push that deletes keeps the place of its row until the next call, in case it fails."""
+    engines = Engine(reduce(LEFT, count, by=lambda x: x), tier="reference"), Engine(reduce(LEFT, count, by=lambda x: x))
+    for place, step in enumerate(steps):
+        key = 7 if place != 1 else 2
+        for engine in engines:
+            if step == "batch" and engine is engines[1]:
+                engine.push_many({LEFT: {"key": [key], "value": [place]}})
+            else:
+                engine.push(LEFT, Delete(key) if step == "delete" else Update(key, place))
+    reference, batches = [list(engine.query(LEFT).items()) for engine in engines]
+    assert batches == reference == [(2, 1), (7, 3)]
