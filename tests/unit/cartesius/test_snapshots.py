@@ -376,7 +376,8 @@ class Reading(NamedTuple):
     gauge: str = "inner"
 
 
-Mark = storable(namedtuple("Mark", "height gauge", defaults=["inner"]))
+Mark = namedtuple("Mark", "height gauge", defaults=["inner"])
+storable(Mark)
 
 
 @pytest.mark.parametrize("yields", [lambda tide: Reading(height=tide), lambda tide: Mark(height=tide)])

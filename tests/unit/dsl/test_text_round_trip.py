@@ -302,6 +302,7 @@ def test_a_number_that_no_text_may_have_is_not_written():
 def test_a_place_that_numpy_has_numbered_is_read_back():
     vessel = Source("vessel", key="id", id=int, berth=int, kind=str)
     pack = RulePack("port", subject=vessel, location=vessel.berth)
-    with pack, location(np.int64(3)):
+    place: Any = np.int64(3)
+    with pack, location(place):
         require(vessel.kind != "chemical")
     assert RulePack.from_text(pack.to_text()).to_text() == pack.to_text()
