@@ -11,7 +11,9 @@ Source: DESIGN 4; SEMANTICS 1.1 and 1.12.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from copy import copy
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -243,6 +245,24 @@ class WrittenPart:
             reason = "what comes goes on in several steps, to several outputs"
             raise NotColumnar(reason)
         return emitted
+
+    def in_order(
+        self, of_columns: Sequence[tuple[int, Late]], mine: Sequence[tuple[int, Late]]
+    ) -> list[tuple[int, Late]]:
+        """Return what was set aside by step, and in each step in the order of the correlations that did so."""
+        keyed: list[tuple[tuple[int, int], tuple[int, Late]]] = []
+        for late, is_mine in ((of_columns, False), (mine, True)):
+            places = defaultdict[tuple[str, str], list[int]](list)  # by what a slot is called, and what comes to it
+            for place, join in enumerate(self._engine._program.joins):
+                for slot in join.slots if (join.number in self.numbers) is is_mine else ():
+                    places[slot.name, slot.source].append(place)
+            seen: Counter[tuple[int, str, str]] = Counter()
+            for step, item in late:
+                event, name, _ = item
+                here = places[name, event.reactive][seen[step, name, event.reactive] :]
+                seen[step, name, event.reactive] += 1
+                keyed.append(((step, here[0] if here else -1), (step, item)))  # none of them, if the clock was too late
+        return [one for _, one in sorted(keyed, key=itemgetter(0))]
 
     def flows(self, emitted: Sequence[Emitted]) -> dict[Reactive, Flow]:
         """Return what the outputs give as columns; raise `NotStorable` if it is no plain data."""
