@@ -266,3 +266,22 @@ def test_a_planted_mistake_is_found(name):
     mistake, test = MISTAKES[name]
     with mock.patch.object(*mistake), pytest.raises((AssertionError, pytest.fail.Exception)):
         test()
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_is_set_aside_in_a_step_is_told_in_the_order_of_correlations(is_first):
+    written = correlate(a=X, yields=lambda a: a.v, restrict=key_by(a="k") | take(2, "a"), name="written")
+    band = correlate(
+        x=X, y=Y, yields=lambda x, y: (x.v, y.v), restrict=key_by(x="k", y="k") | within(3, "x", "y"), name="band"
+    )
+    outputs = (written, band) if is_first else (band, written)
+    rows = [{"k": k, "v": v} for v, k in enumerate([None, 1, None])]
+    reference, batches = Engine(*outputs, tier="reference"), Engine(*outputs)
+    assert len(plan(batches).written) == 1
+    for at, row in enumerate(rows, 1):
+        reference.push(X, row, at)
+    batches.push_many({X: {"k": [None, 1, None], "v": [0, 1, 2], "at": [1, 2, 3]}})
+    assert [(one.value.v, slot) for one, slot, _ in reference.late] == [
+        (v, slot) for v in (0, 2) for slot in ("ax" if is_first else "xa")
+    ]
+    assert list(map(repr, batches.late)) == list(map(repr, reference.late))

@@ -218,9 +218,9 @@ class Compiled:
                 raise _as_reason(given.stopped_by)
             if given.stopped_by is not None:
                 found = self._computed(engine, between(feed, 0, given.done), found.loaded)
-        late = (
-            sorted(found.late, key=itemgetter(0)) if self.part is None else self.part.in_order(found.late, given.late)
-        )
+        late = sorted([*found.late, *given.late], key=itemgetter(0))
+        if self.part is not None and found.late and given.late:
+            late = self.part.in_order(found.late, given.late)
         ran: Ran[T] = Ran(given.done, late, given.stopped_by)
         try:
             flows = {reactive: as_flow(one) for reactive, one in found.rows.items()} | found.flows
