@@ -106,22 +106,25 @@ class Met:
 
         That is so where only clauses know what is due, and where rows that are let out go on.
         """
-        deadlines, items, gone = self._world.deadlines, self.items, self._gone
+        deadlines, items, gone, dues = self._world.deadlines, self.items, self._gone, []
         heap = deadlines.heap
-        while heap and heap[0][0] < before:
+        while heap and heap[0][0] < before:  # all are looked at first: to put entries back sorts their memory
             item = heap[0]
             time, _, number, installed, key = item
             due = due_of(installed)
             if due is None or installed.join.is_done:
                 return False
             times = installed.due.get(key)
-            if times is None or times.get(time) != number:  # nobody wants it any more
-                self._dropped.append(item)
-                heapq.heappop(heap)
-                deadlines.cancelled -= 1
-                continue
-            items.append(item)  # so `undo` knows, wherever somebody interrupts
+            is_wanted = times is not None and times.get(time) == number
+            (items if is_wanted else self._dropped).append(item)  # so `undo` knows, wherever somebody interrupts
             heapq.heappop(heap)
+            if is_wanted:
+                dues.append(due)
+            else:
+                deadlines.cancelled -= 1
+        for item, due in zip(items, dues, strict=True):
+            time, _, _, installed, key = item
+            times = installed.due[key]
             del times[time]
             if not times:
                 del installed.due[key]
