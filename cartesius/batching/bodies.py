@@ -44,8 +44,10 @@ class Conditions:
     def __init__(self, pattern: Pattern, bindings: Bindings) -> None:
         index = {slot.name: slot.index for slot in bindings.slots}
         self._of: list[list[tuple[frozenset[int], Check]]] = [[] for _ in bindings.slots]
+        self._every: list[tuple[frozenset[int], Check]] = []
         for condition in pattern.conditions():
-            self._add(frozenset(index[name] for name in slots_of(condition)), evaluator(condition, index))
+            self._every.append((frozenset(index[name] for name in slots_of(condition)), evaluator(condition, index)))
+            self._add(*self._every[-1])
         for link in bindings.links:
             if link.is_key:
                 self._add(frozenset((link.left, link.right)), _same_key(link.left, link.right, link.left_position))
@@ -55,9 +57,21 @@ class Conditions:
             self._of[slot].append((slots, check))
 
     def hold(self, parts: Candidate, slot: int) -> bool:
-        """Whether all conditions hold that are on ``slot`` and on nothing that is missing."""
-        known = [check for slots, check in self._of[slot] if not any(parts[concerned] is None for concerned in slots)]
-        return all_hold(known, parts)
+        """Whether all conditions hold that are on ``slot`` and on nothing that is missing.
+
+        One that raises is asked in its turn, behind those on other parts that are there: they may guard it.
+        """
+        try:
+            return all_hold(_known(self._of[slot], parts), parts)
+        except Exception:
+            if all_hold(_known(self._every, parts), parts):
+                raise
+            return False
+
+
+def _known(conditions: list[tuple[frozenset[int], Check]], parts: Candidate) -> list[Check]:
+    """Return the conditions on nothing that is missing."""
+    return [check for slots, check in conditions if not any(parts[concerned] is None for concerned in slots)]
 
 
 def _same_key(left: int, right: int, space: int) -> Check:

@@ -17,6 +17,7 @@ import logging
 import os
 import re
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from glob import escape
 from pathlib import Path
@@ -24,10 +25,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
 from cartesius.connectors.csv_rows import texts_of, whole_rows
 from cartesius.connectors.row_items import Unreadable, item_of, row_of
-from cartesius.errors import InvalidArgument, shortened
+from cartesius.errors import InvalidArgument, near, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
 _CHUNK: Final = 1 << 16
 _HEAD: Final = 1024
@@ -62,7 +63,7 @@ class FileSource:
     [Event(value={'id': 7}, start=3, end=3, weight=1, reactive='')]
 
     Args:
-        path: The file. It need not be there yet.
+        path: The file. It need not be there yet, if it is followed.
         kind: ``"jsonl"``, an object of JSON a line, or ``"csv"``, with a line of names above; by default by the name.
         at: The field that says when, which is taken out of the row: ints of time units, or texts of ISO 8601 with zone,
             which are microseconds. None: a row brings no time.
@@ -75,7 +76,7 @@ class FileSource:
             within 512 KiB; the lines after it are rows again.
 
     Raises:
-        InvalidArgument: The name does not say of which kind the file is.
+        InvalidArgument: The name does not say of which kind the file is, or ``types`` has not what makes values.
     """
 
     def __init__(
@@ -96,6 +97,9 @@ class FileSource:
             message = (
                 f"FileSource: expected a name in .jsonl or .csv but got {str(path)!r}, {kind=!r}; say kind='jsonl'"
             )
+            raise InvalidArgument(message)
+        if types is not None and not (isinstance(types, Mapping) and all(map(callable, types.values()))):
+            message = f"FileSource: expected what makes values by field, as in {{'draught': float}}, but got {types=!r}"
             raise InvalidArgument(message)
         self.at = at
         self.types = dict(types or {})
@@ -129,13 +133,19 @@ class FileSource:
         """Iterate over the rows.
 
         Raises:
-            InvalidArgument: The file in which to go on is gone, or the names of CSV's columns cannot be read, or two of
-                them are the same.
+            InvalidArgument: The file in which to go on is gone, or it is not there and not followed; or the names of
+                CSV's columns cannot be read, two of them are the same, or ``types`` names another one.
         """
         files = self._found()
         while True:
             if not files:
                 if not self.path.exists():
+                    if not self._follows:
+                        message = (
+                            f"FileSource: expected a file at {str(self.path)!r} but there is none; see its name, or let"
+                            " it be followed until it is there: follow=True"
+                        )
+                        raise InvalidArgument(message)
                     if not await self._idle():
                         return
                     continue
@@ -225,6 +235,10 @@ class FileSource:
         for name, n in Counter(names).items():
             if n > 1 and name:  # columns without a name are nobody's, as a table has them whose lines end in commas
                 message = f"{expected}, each another, but got {n} columns {name!r}; rename them"
+                raise InvalidArgument(message)
+        for name in self.types:
+            if name not in names:
+                message = f"{expected} that types= has but there is no {name!r}{near(name, names)}"
                 raise InvalidArgument(message)
         return names
 

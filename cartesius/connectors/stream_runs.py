@@ -95,11 +95,16 @@ async def run_stream(
         clock: Seconds, of which ``every`` is measured.
 
     Raises:
-        InvalidArgument: Sources that are not those of the program's inputs, or no sink; or a file for a folder.
+        InvalidArgument: Sources that are not those of the program's inputs, or no sink; or a file for a folder; or
+            ``every`` or ``patience`` is no duration.
         SnapshotMismatch: The checkpoints are another program's, or damaged.
         Exception: What a source, a sink or a body raises; what came since the last checkpoint comes again.
     """
     outputs = (program,) if not isinstance(program, list | tuple) else tuple(program)
+    for name, length in (("every", every), ("patience", patience)):
+        if not isinstance(length, timedelta) or length < timedelta(0):
+            message = f"run_stream: expected a timedelta >= 0 but got {name}={length!r}; write timedelta(seconds=5)"
+            raise InvalidArgument(message)
     options: dict[str, Any] = {"unit": unit, "lateness": lateness}
     engine = Engine(*outputs, **options)
     _check(engine, sources, sink)

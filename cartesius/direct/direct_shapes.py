@@ -269,8 +269,10 @@ def _objection_to_shape(shape: Shape) -> str:
         return "parts come alone, and something beside that says more than what is dropped, or stays"
     if shape.takes_first and (gate or windows or follows or shape.partial or shape.is_alone):
         return "the first match is taken, and something says what follows, is aligned, missing, alone, or in windows"
-    if shape.transduces and (gate or windows):
-        return "a gate goes by what has come before, and another aligns events, or they are in windows"
+    if shape.transduces and gate:
+        return "a gate goes by what has come before, and another aligns events"
+    if windows and any(isinstance(one.node, Transduce) for one in join.installed):  # of any slot: it goes with them
+        return "a gate goes by what has come before, in windows"
     if windows is not None and (reason := _objection_to_windows(shape, windows)):
         return reason
     if shape.bands and is_oldest:

@@ -160,15 +160,19 @@ class Implicit(Operation[[], T], Generic[T]):
 
     @contextmanager
     def bound_to(self, value: T) -> Iterator[None]:
-        """Bind the variable inside a ``with`` block."""
+        """Bind the variable inside a ``with`` block, for all that runs in this thread meanwhile: other tasks, too."""
         here = running()
         outside = getattr(here, "stack", None)
-        here.stack = Frame(self, {self: (False, lambda: value)}, outside)
+        here.stack = frame = Frame(self, {self: (False, lambda: value)}, outside)
         del here
         try:
             yield
         finally:
-            running().stack = outside
+            frame.clauses = {}  # who ends it elsewhere, as a generator may be, finds others in force, or it in between
+            stack = getattr(running(), "stack", None)
+            while stack is not None and isinstance(stack.handler, Implicit) and not stack.clauses:
+                stack = stack.outer
+            running().stack = stack
 
     def __repr__(self) -> str:
         """Show the name."""

@@ -90,7 +90,8 @@ def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY) -> Day
         wind_day: The day whose winds are used.
 
     Raises:
-        UnusableFile: A file is missing, or a column of it, or there is no wind of that day.
+        UnusableFile: A file is missing, or a column of it, or there is no wind of that day; or a berth is not usable:
+            a ship that lies there would be judged as one that lies nowhere.
     """
     dead: list[DeadLetter] = []
     found: dict[str, list[Reading]] = {}
@@ -104,6 +105,10 @@ def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY) -> Day
         dead += rows.dead
         damaged += rows.damaged
         untimely += rows.untimely
+        if source == "berth" and (rows.dead or not rows.good):
+            why = f"in line {rows.dead[0].line}, {rows.dead[0].reason}" if rows.dead else "it has none"
+            message = f"{folder / file.name}: expected berths at which ships can be judged but {why}; mend the file"
+            raise UnusableFile(message)
         if source == "wind" and not rows.good and (rows.untimely or not rows.dead):
             message = f"{folder / file.name}: expected winds of {wind_day} but it has none; choose another --wind-day"
             raise UnusableFile(message)

@@ -50,9 +50,17 @@ class CheckpointNote:
             return None
         stream = self._files.open(self._path(_NOTE))
         try:
-            found: dict[str, Any] = json.loads(bytes(stream.readAllBytes()))
+            text = bytes(stream.readAllBytes())
         finally:
             stream.close()
+        try:
+            found: dict[str, Any] = dict(json.loads(text))
+        except ValueError as error:
+            message = (
+                f"{self._path(_NOTE)}: expected what a query has noted of its program but it is damaged ({error});"
+                " bring it back from a copy, or begin anew in another checkpoint"
+            )
+            raise SnapshotMismatch(message) from error
         return found
 
     def write(self, note: Mapping[str, Any]) -> None:

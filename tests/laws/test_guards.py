@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ from restrictions import (
     cartesian,
     earliest,
     in_event_time,
+    in_sequence,
     key_by,
     momentarily,
     most_recently,
@@ -387,3 +389,24 @@ def in_sql(condition: str, events: list[tuple[str, dict[str, Any]]]) -> list[tup
             if rows:
                 session.executemany(f"insert into {slot} values (?, ?, ?)", rows)
         return sorted(session.execute(f"select x.n, y.n from x, y where {condition}").fetchall())
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+@pytest.mark.parametrize("contiguity", ["any", "strict", "relaxed"])
+@pytest.mark.parametrize(
+    ("where", "wanted"),
+    [
+        (lambda x, z: (x.n != 0) & (z.n // x.n < 3), {(2, 2), (1, 2)}),
+        (lambda x, z: (x.n != z.n) & (z.n // (x.n - z.n) < 3), {(0, 2), (1, 2)}),
+    ],
+    ids=["of the first part", "of both"],
+)
+def test_what_is_next_is_asked_behind_what_guards_it(
+    tier: Any, contiguity: Any, where: Any, wanted: set[tuple[int, int]]
+) -> None:
+    """A part of a sequence is looked for by the conditions on it; others, of parts that are there, may guard them."""
+    restrict = in_sequence("x", "z", contiguity=contiguity)
+    engine = Engine(correlate(x=X, z=Y, where=where, yields=lambda x, z: (x.n, z.n), restrict=restrict), tier=tier)
+    pushed = [(X, 0), (Y, 0), (X, 2), (Y, 2), (X, 1), (Y, 2)]
+    found = {event.value for reactive, n in pushed for event in engine.push(reactive, {"n": n})}
+    assert found == (wanted - {(0, 2)} if contiguity == "strict" else wanted)

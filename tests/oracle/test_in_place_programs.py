@@ -417,3 +417,22 @@ def test_who_is_interrupted_while_a_function_is_written_pushes_again(monkeypatch
 
 def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "windows", [tumbling(4), sliding(4, 2), key_by(x="k", y="k") | tumbling(4, lateness=2)], ids=repr
+)
+def test_what_a_gate_remembers_in_windows_goes_with_them(windows: Any):
+    """Also by the pushes of another slot, and of the clock, that functions do."""
+    x, y = Reactive("x", fields=("k",)), Reactive("y", fields=("k",))
+    program = correlate(
+        x=x,
+        y=y,
+        yields=lambda x, y: (x, y),
+        restrict=windows | accumulating("x", lambda n, _: (n + 1) % 7, initial=(0,)),
+    )
+    engines = [Engine(program, tier=tier, lateness=0) for tier in ("reference", "in_place")]
+    for n in range(60):
+        for engine in engines:
+            engine.push((x, x, y)[n % 3], {"k": n % 2}, n)
+        assert engines[0].snapshot() == engines[1].snapshot()

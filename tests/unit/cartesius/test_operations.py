@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -199,3 +200,38 @@ def test_an_implicit_variable_is_seen_inside_handlers_and_by_their_clauses_where
 
     # Operations in a clause are seen by outer handlers only: the binding inside is not outer to the handler.
     assert handle(handler, computation) == ("m", "mm")
+
+
+def test_a_binding_that_is_ended_elsewhere_ends_and_nothing_else_does():
+    """As of a generator that is begun under a handler and ended outside of it, or the other way round."""
+    ask, depth = Operation("ask"), Implicit("depth", default=0)
+
+    def binding():
+        with depth.bound_to(5):
+            yield depth()
+
+    begun = binding()
+    assert handle(answering(ask, 7), lambda: next(begun)) == 5
+    assert list(begun) == []
+    assert depth() == 0
+    with pytest.raises(UnhandledOperation):
+        ask()
+    begun = binding()
+    assert (next(begun), depth()) == (5, 5)
+    assert handle(answering(ask, 7), lambda: (list(begun), ask(), depth())) == ([], 7, 0)
+    assert depth() == 0
+
+
+def test_bindings_of_tasks_end_in_any_order():
+    depth = Implicit("depth", default=0)
+
+    async def bound(n):
+        with depth.bound_to(n):
+            for _ in range(n):
+                await asyncio.sleep(0)
+
+    async def several():
+        await asyncio.gather(*map(bound, (1, 3, 2, 1)))
+
+    asyncio.run(several())
+    assert depth() == 0

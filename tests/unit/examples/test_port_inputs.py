@@ -114,8 +114,6 @@ def test_a_wind_of_1048_miles_an_hour_is_a_dead_letter():
             {"time_utc": "2100-06-30T23:00:00Z"},
             "time_utc: expected a time within ten years of 2013-06-30 but got 2100-06-30T23:00:00Z",
         ),
-        (BERTHS, {"id": ""}, "id: expected a key but got a blank"),
-        (BERTHS, {"depth_m": "-1"}, "depth_m: expected 0 or more m but got -1"),
     ],
 )
 def test_a_bad_row_is_a_dead_letter_and_the_good_ones_are_used(few, name, cells, why):
@@ -127,6 +125,23 @@ def test_a_bad_row_is_a_dead_letter_and_the_good_ones_are_used(few, name, cells,
     assert (letter.file, letter.reason) == (name, why)
     assert letter.line == len(few.lines(name))
     assert next(iter(cells.values())) in letter.row
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"), [({"id": ""}, "id: expected a key"), ({"depth_m": "-1"}, "depth_m: expected 0 or more m")]
+)
+def test_a_berth_that_cannot_be_used_is_refused(few, cells, why):
+    """A ship that lies there would be judged as one that lies nowhere, and allowed."""
+    few.add(BERTHS, **cells)
+    line = len(few.lines(BERTHS))
+    with pytest.raises(UnusableFile, match=f"{BERTHS}: expected berths .* but in line {line}, {why} but got .*; mend"):
+        read_day(few.path)
+
+
+def test_a_table_without_berths_is_refused(few):
+    few.path.joinpath(BERTHS).write_text(few.lines(BERTHS)[0] + "\n")
+    with pytest.raises(UnusableFile, match=f"{BERTHS}: expected berths .* but it has none; mend the file"):
+        read_day(few.path)
 
 
 def test_a_row_without_a_usable_time_is_kept_apart_for_who_wants_to_see_it(few):

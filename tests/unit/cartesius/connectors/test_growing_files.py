@@ -290,3 +290,21 @@ def test_whatever_making_a_value_raises_the_line_is_no_row(tmp_path, make, why):
 def test_a_name_without_a_kind_is_refused():
     with pytest.raises(CartesiusError, match=r"expected a name in .jsonl or .csv but got 'orders.txt', kind=None"):
         FileSource("orders.txt")
+
+
+def test_a_file_that_is_not_there_and_not_followed_is_refused(tmp_path):
+    with pytest.raises(CartesiusError, match=r"expected a file at '.*rows.jsonl' but there is none; see its name, or"):
+        read(FileSource(tmp_path / "rows.jsonl", follow=False))
+
+
+@pytest.mark.parametrize("types", [int, {"id": "int"}])
+def test_types_that_make_no_values_are_refused(types):
+    with pytest.raises(CartesiusError, match="expected what makes values by field"):
+        FileSource("rows.csv", types=types)
+
+
+def test_a_type_of_a_column_that_is_not_there_is_refused(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("id,n\n1,2\n")
+    with pytest.raises(CartesiusError, match="types= has but there is no 'idd'; did you mean 'id'"):
+        read(FileSource(path, types={"idd": int}, follow=False))

@@ -417,3 +417,15 @@ def test_sources_and_sinks_that_are_none_are_refused(folder):
         with pytest.raises(CartesiusError, match=said):
             asyncio.run(run_stream(paid, sources, where))  # type: ignore[arg-type]  # they are wrong on purpose
     sink.close()
+
+
+@pytest.mark.parametrize("wrong", [{"every": 0.3}, {"patience": 1}, {"every": timedelta(seconds=-1)}], ids=str)
+def test_what_is_no_duration_is_refused_before_anything_is_touched(tmp_path, wrong):
+    orders = Reactive("orders")
+    kept = tmp_path / "kept"
+    going = run_stream(
+        map_(orders, lambda order: order), {}, JsonLinesSink(tmp_path / "out.jsonl"), checkpoint=kept, **wrong
+    )
+    with pytest.raises(InvalidArgument, match=r"run_stream: expected a timedelta >= 0 but got (every|patience)="):
+        asyncio.run(going)
+    assert not kept.exists()
