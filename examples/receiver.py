@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from websockets.asyncio.client import connect
 from websockets.asyncio.server import serve
-from websockets.exceptions import ConnectionClosedError
+from websockets.exceptions import ConnectionClosedError, InvalidURI
+from websockets.uri import parse_uri
 
 from cartesius import Engine, Event, Reactive, correlate
 from examples.port.nmea import SentenceReader
@@ -105,14 +106,26 @@ async def follow(address: str, show: Callable[[Any], object]) -> None:
         show(event.value)
 
 
+ADDRESS: Final = "ws://127.0.0.1:8765"
+
+
 @click.command()
-@click.argument("address", default="ws://127.0.0.1:8765")
+@click.argument("address", default=ADDRESS)
 @click.option("--replay", type=click.Path(path_type=Path, exists=True), help="Send a file of sentences to itself.")
 def main(address: str, replay: Path | None) -> None:
-    """Print where ships are, by their names, as the receiver at ADDRESS hears them; Ctrl-C ends it."""
+    """Print where ships are, by their names, as the receiver at ADDRESS hears them; Ctrl-C ends it.
+
+    ADDRESS is that of a WebSocket; by default ws://127.0.0.1:8765.
+    """
+    try:
+        parse_uri(address)
+    except InvalidURI as error:
+        message = f"expected the address of a WebSocket, as {ADDRESS}, but got {address!r}"
+        raise click.BadParameter(message, param_hint="ADDRESS") from error
 
     async def run() -> None:
         if replay is None:
+            click.echo(f"waiting for sentences from {address}; Ctrl-C ends it", err=True)
             await follow(address, click.echo)
             return
         async with replaying(read_lines(replay).lines) as own:

@@ -6,10 +6,11 @@ import asyncio
 from contextlib import aclosing
 
 import pytest
+from click.testing import CliRunner
 
 from cartesius import Engine, Event, Update
 from examples.port.nmea import SentenceReader
-from examples.receiver import message, received, replaying, ships_by_name
+from examples.receiver import main, message, received, replaying, ships_by_name
 
 POSITION = "!AIVDM,1,1,,A,13u?etPv2;0n:dDPwUM1U1Cb069D,0*24"
 NAMES = (
@@ -70,3 +71,10 @@ def test_it_runs_as_a_page_says():
         return [event.value.value["name"] async for event in Engine(ships_by_name).events({message: sends()})]
 
     assert asyncio.run(shown()) == ["EVA"]
+
+
+@pytest.mark.parametrize("address", ["foo", "127.0.0.1:1"])
+def test_what_is_no_address_is_one_line(address):
+    found = CliRunner().invoke(main, [address])
+    assert found.exit_code == 2
+    assert f"expected the address of a WebSocket, as ws://127.0.0.1:8765, but got '{address}'" in found.output
