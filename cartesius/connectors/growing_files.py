@@ -5,6 +5,8 @@ before the new one; one that was cut is read from its start. A rotated file is t
 with a number or a date behind, as logrotate and Python's handlers of logs give them; any other, such as a backup or
 what was compressed, is somebody else's.
 
+This module is over 300 lines because a position, and the file that it is in, go by how rows are read.
+
 Invariant: the position tells a file by how it begins, as a file system gives the number of one that is gone to others.
 """
 

@@ -95,16 +95,14 @@ async def run_stream(
         clock: Seconds, of which ``every`` is measured.
 
     Raises:
-        InvalidArgument: Sources that are not those of the program's inputs, or no sink; or a file for a folder; or
-            ``every`` or ``patience`` is no duration.
+        InvalidArgument: Other sources than those of the inputs, no sink, no duration; or a file for a folder.
         SnapshotMismatch: The checkpoints are another program's, or damaged.
         Exception: What a source, a sink or a body raises; what came since the last checkpoint comes again.
     """
     outputs = (program,) if not isinstance(program, list | tuple) else tuple(program)
-    for name, length in (("every", every), ("patience", patience)):
-        if not isinstance(length, timedelta) or length < timedelta(0):
-            message = f"run_stream: expected a timedelta >= 0 but got {name}={length!r}; write timedelta(seconds=5)"
-            raise InvalidArgument(message)
+    if wrong := [one for one in (every, patience) if not isinstance(one, timedelta) or one < timedelta(0)]:
+        message = f"run_stream: expected every= and patience= as a timedelta >= 0 but got {wrong[0]!r}"
+        raise InvalidArgument(message)
     options: dict[str, Any] = {"unit": unit, "lateness": lateness}
     engine = Engine(*outputs, **options)
     _check(engine, sources, sink)

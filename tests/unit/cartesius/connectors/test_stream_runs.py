@@ -426,6 +426,6 @@ def test_what_is_no_duration_is_refused_before_anything_is_touched(tmp_path, wro
     going = run_stream(
         map_(orders, lambda order: order), {}, JsonLinesSink(tmp_path / "out.jsonl"), checkpoint=kept, **wrong
     )
-    with pytest.raises(InvalidArgument, match=r"run_stream: expected a timedelta >= 0 but got (every|patience)="):
+    with pytest.raises(InvalidArgument, match="run_stream: expected every= and patience= as a timedelta"):
         asyncio.run(going)
     assert not kept.exists()
