@@ -95,7 +95,7 @@ async def run_stream(
         clock: Seconds, of which ``every`` is measured.
 
     Raises:
-        InvalidArgument: Other sources than those of the inputs, no sink, no duration; or a file for a folder.
+        InvalidArgument: Other sources than those of the inputs, no sink, no duration; a file for a folder.
         SnapshotMismatch: The checkpoints are another program's, or damaged.
         Exception: What a source, a sink or a body raises; what came since the last checkpoint comes again.
     """
@@ -103,8 +103,7 @@ async def run_stream(
     if wrong := [one for one in (every, patience) if not isinstance(one, timedelta) or one < timedelta(0)]:
         message = f"run_stream: expected every= and patience= as a timedelta >= 0 but got {wrong[0]!r}"
         raise InvalidArgument(message)
-    options: dict[str, Any] = {"unit": unit, "lateness": lateness}
-    engine = Engine(*outputs, **options)
+    engine = Engine(*outputs, **(options := dict[str, Any](unit=unit, lateness=lateness)))
     _check(engine, sources, sink)
     folder = None if checkpoint is None else Path(checkpoint)
     before: list[Checkpoint] = []
