@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 Found: TypeAlias = "tuple[Callable[[int, tuple[Any, ...]], Sequence[Entry]], Slot, Callable[[Entry], None]]"
 """What finds the entries of a slot that are due, by the time and the key of a copy; the slot; what takes one out."""
 _EXPIRED: Final = int(Fate.EXPIRED)
+_NONE: Final[Mapping[int, int]] = {}
 
 
 def found_by(one: Installed, takes: Mapping[int, Callable[[Entry], None]]) -> list[Found]:
@@ -101,47 +102,40 @@ class Met:
         """How many steps it takes."""
         return 2 * len(self.items)
 
-    def meet(self, before: Time, due_of: Callable[[Installed], Due | None], out: list[Event]) -> bool:
-        """Let leave, and out, what is due before a time; return False, and it must be undone, if there is more to it.
+    def take(self, heap: list[Deadline[Any]]) -> None:
+        """Take the first of the deadlines."""
+        item = heap[0]
+        time, _, number, installed, key = item
+        is_wanted = installed.due.get(key, _NONE).get(time) == number
+        (self.items if is_wanted else self._dropped).append(item)  # so `undo` knows, wherever somebody interrupts
+        heapq.heappop(heap)
+        if not is_wanted:
+            self._world.deadlines.cancelled -= 1
 
-        That is so where only clauses know what is due, and where rows that are let out go on.
-        """
-        deadlines, items, gone, dues = self._world.deadlines, self.items, self._gone, []
-        heap = deadlines.heap
-        while heap and heap[0][0] < before:  # all are looked at first: to put entries back sorts their memory
-            item = heap[0]
-            time, _, number, installed, key = item
-            due = due_of(installed)
-            if due is None or installed.join.is_done:
-                return False
-            times = installed.due.get(key)
-            is_wanted = times is not None and times.get(time) == number
-            (items if is_wanted else self._dropped).append(item)  # so `undo` knows, wherever somebody interrupts
-            heapq.heappop(heap)
-            if is_wanted:
-                dues.append(due)
-            else:
-                deadlines.cancelled -= 1
-        for item, due in zip(items, dues, strict=True):
+    def meet(self, dues: Mapping[Installed, Due | None], out: list[Event]) -> bool:
+        """Meet what has been taken; return False, and it must be undone, if rows that are let out go on."""
+        for item in self.items:
             time, _, _, installed, key = item
+            due = dues[installed]
+            assert due is not None  # Invariant: else it would not have been taken
             times = installed.due[key]
             del times[time]
             if not times:
                 del installed.due[key]
                 self._emptied.append((installed, key))
-            decided = None
+            gone = None
             if due.deciding is not None:
-                met, decided = self._decided.setdefault(due.deciding, ([], []))
-                met.append(item)
+                items, gone = self._decided.setdefault(due.deciding, ([], []))
+                items.append(item)
                 given = len(out)
                 due.deciding.decide(time, key, due.found, out)
                 if due.goes_on and len(out) > given:
                     return False
             for find, slot, take in due.found:
                 for entry in find(time, key):
-                    gone.append((slot, entry))
-                    if decided is not None:
-                        decided.append((slot, entry))
+                    self._gone.append((slot, entry))
+                    if gone is not None:
+                        gone.append((slot, entry))
                     take(entry)
         return True
 
@@ -204,7 +198,7 @@ class Leaving:
         met, given = Met(self._world), len(out)
         try:
             self._world.journal.is_open = True  # what has left is gone, until it is taken back
-            is_known = met.meet(before, self._known, out)
+            is_known = self._take(met, before) and met.meet(self._dues, out)
         except BaseException:  # also where somebody interrupts what it calls
             met.undo()
             raise
@@ -214,11 +208,17 @@ class Leaving:
         del out[given:]
         return None
 
-    def _known(self, installed: Installed) -> Due | None:
-        """Return what the deadlines of a restriction do, as far as functions know."""
-        if installed not in self._dues:
-            self._dues[installed] = self._due_of(installed)
-        return self._dues[installed]
+    def _take(self, met: Met, before: Time) -> bool:
+        """Take what is due before a time; return whether it is known what all of it does."""
+        heap, dues = self._world.deadlines.heap, self._dues
+        while heap and heap[0][0] < before:
+            installed = heap[0][3]
+            if installed not in dues:
+                dues[installed] = self._due_of(installed)
+            if dues[installed] is None or installed.join.is_done:
+                return False
+            met.take(heap)
+        return True
 
 
 class Ascent:
