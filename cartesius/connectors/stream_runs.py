@@ -5,6 +5,8 @@ A checkpoint is taken between two items: the results are made durable, then stat
 from the last checkpoint whose results stand: what came behind it is read again, and what was written behind it is taken
 back by the sink.
 
+This module is over 300 lines because sources, engine, sink and checkpoint are in step with each other.
+
 Invariant: the positions that are kept are those behind the items that the engine has been given, no more and no less.
 
 Source: Carbone et al., VLDB 2017, doi:10.14778/3137765.3137777; two-phase commit.
@@ -103,7 +105,8 @@ async def run_stream(
     if wrong := [one for one in (every, patience) if not isinstance(one, timedelta) or one < timedelta(0)]:
         message = f"run_stream: expected every= and patience= as a timedelta >= 0 but got {wrong[0]!r}"
         raise InvalidArgument(message)
-    engine = Engine(*outputs, **(options := dict[str, Any](unit=unit, lateness=lateness)))
+    options: dict[str, Any] = {"unit": unit, "lateness": lateness}
+    engine = Engine(*outputs, **options)
     _check(engine, sources, sink)
     folder = None if checkpoint is None else Path(checkpoint)
     before: list[Checkpoint] = []
