@@ -272,7 +272,12 @@ class Join:
         return bool(self._played)
 
     def release(self) -> list[Event] | None:
-        """Run one step with the next event released at a door, in slot order; None if there is none."""
+        """Run one step with the next event released at a door, in slot order; None if there is none.
+
+        Once all is over what waits goes on waiting: nobody would take it.
+        """
+        if self.is_done:
+            self._played.clear()
         for index in sorted(self._played):
             slot = self.slots[index]
             entry = slot.door.release()

@@ -22,6 +22,7 @@ from cartesius import (
     run,
     select,
     start,
+    state,
     tick,
 )
 from cartesius.errors import InvalidArgument
@@ -395,3 +396,37 @@ def test_a_slot_that_a_restriction_does_not_say_it_pauses_is_not_paused(a):
     with pytest.raises(InvalidArgument, match=r"closing\('a'\) says it may pause but got 'a'; write .* pauses = "):
         engine.push(a, 1)
     assert engine.stats.events == 0
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place"])
+def test_what_waits_when_all_is_over_goes_on_waiting(a, b, tier):
+    """Its clock plays once the correlation has completed: nobody would take the event, and is counted."""
+
+    class closing_after_two(Restriction):
+        slot: Slot
+        seen = state(0)
+
+        def plan(self) -> tuple[Node, ...]:
+            return (Opaque(pauses=(self.slot,)),)
+
+        @handles(arrive, "slot")
+        def hold(self, slot, event):
+            self.seen += 1
+            if self.seen == 2:
+                pause(slot)
+                notify_at(event.end + 2)
+            forward(slot, event)
+
+        @handles(tick)
+        def let_go(self, now):
+            play(self.slot)
+
+    out = correlate(x=a, y=b, yields=lambda x, y: (x, y), restrict=closing_after_two("y"), name="out")
+    engine = Engine(out, tier=tier)
+    engine.end(a)
+    for at in range(3):
+        engine.push(b, at, at=at)
+    engine.end(b)
+    engine.close()
+    assert engine.stats.slots["out", "y"] == (2, 1)
+    engine._check_invariants()
