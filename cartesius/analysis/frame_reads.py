@@ -102,7 +102,6 @@ class ValueType:
     """Those of a record; None if it is none, or that is not told."""
 
 
-_TOGETHER: Final = "cannot be calculated with"
 _TRUTH: Final = ValueType("a number", "boolean")
 _NUMBER: Final = ValueType("a number", "double")
 _OF_PYTHON: Final = {
@@ -318,7 +317,8 @@ class _Reads:
             is_odd = groups & _DATES or (function is operator.add and len(groups) > 1)
         if is_odd or one.mixes(other):
             one, other = (other, one) if one.group == "a text" else (one, other)  # that is cast
-            raise self._unlike(one, other, "cannot be added" if function is operator.add else _TOGETHER, where)
+            what = "added" if function is operator.add else "calculated with"
+            raise self._unlike(one, other, f"cannot be {what}", where)
 
     def _unlike(self, one: _Side, other: _Side, what: str, where: str) -> InvalidArgument:
         line = ""

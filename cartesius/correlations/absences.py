@@ -94,10 +94,6 @@ class Absences:
                 raise
         return False
 
-    def found_by(self, slot: Slot) -> tuple[int, ...]:
-        """Return what the events of an absent slot are found by for a row, as an index of its memory has it."""
-        return self._steps[slot.index, None].positions
-
     def passes(self, slot: Slot) -> bool:
         """Whether an event of ``slot`` is of no use once its batch is over: no other can meet it, or take its place."""
         others = [one for one in self.installed if not one.absent]

@@ -144,11 +144,6 @@ class Undecided:
         self._never = never
         self._absent: Slot = never.node.slot
         self._anchor: int = never.node.anchor.index
-        absences: Any = join.batch.absences
-        self._absences = absences
-        positions = absences.found_by(self._absent)
-        is_by_key = positions and positions == never.prefix  # which all rows of one deadline have in common
-        self._come: Mapping[Any, Any] | None = self._absent.memory.parts()[1][positions] if is_by_key else None
 
     def undo(self) -> None:
         """Nothing: it changes nothing until all is done."""
@@ -157,9 +152,9 @@ class Undecided:
         """Let out the rows whose time this is, if they are not forbidden; they wait until all is done."""
         rows = self._never.copies[key].held.get(time, ())
         batch, forbids = self._join.batch, self._never.stateless.forbids
-        has_none = self._come is not None and (key[0] if len(key) == 1 else key) not in self._come
+        absences: Any = batch.absences
         for parts, count in rows if len(rows) < 2 else sorted(rows, key=lambda row: batch.rank(row[0])):
-            if not has_none and self._absences.has(self._absent, parts, partial(forbids, parts)):
+            if absences.has(self._absent, parts, partial(forbids, parts)):
                 continue
             out += given(self._join, parts, parts[self._anchor], batch.body.yields(parts)[:count])
 

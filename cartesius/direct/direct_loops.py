@@ -146,7 +146,7 @@ class DirectLoops:
             mine, other = (left, right) if link.left == own else (right, left)
             are_fields = all(isinstance(side, Field) and isinstance(side.target, Part) for _, side in sides)
             if are_fields and mine[0] == own and (other, mine) in looked_up:
-                known[place] = f"type(link{mine[1]}) in (int, str) and type(part{other[0]}.value) is Record"
+                known[place] = f"is_plain{mine[1]} and type(part{other[0]}.value) is Record"
         return known
 
     def _parts(self) -> list[str]:

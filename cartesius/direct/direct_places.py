@@ -98,6 +98,11 @@ class DirectPlaces:
         """Write what computes the values that link the new entry: those that it is found by, and others."""
         for p in sorted({*self._links, *positions}):
             self._compute(p, f"part{self._slot.index}", lines, constants)
+            lines.add(f"""
+                is_plain{p} = type(link{p}) is int or type(link{p}) is str
+                if not is_plain{p}:
+                    link{p} = hashable(link{p})
+            """)
 
     def _compute(self, p: int, part: str, lines: Lines, constants: Constants) -> None:
         """Write what computes a value that links a part."""
@@ -107,7 +112,6 @@ class DirectPlaces:
         else:
             text = Texts({slot.name: slot.index}, constants, {slot.index: part}).of(expression)
         lines.add(f"link{p} = {text}")
-        lines.add(hashed(f"link{p}"))
 
     def find(self, lines: Lines) -> None:
         """Write what finds out where the new entry comes, if the memory must be asked."""
@@ -152,6 +156,7 @@ class DirectPlaces:
             lines.add("number = entry.number")
             for p in self._links:
                 self._compute(p, "entry", lines, constants)
+                lines.add(hashed(f"link{p}"))
             keys = {index: self._key_of(index) for index in self._indexes}
             for index, (key, condition) in keys.items():
                 if condition:

@@ -55,7 +55,7 @@ class CheckpointNote:
             stream.close()
         try:
             found: dict[str, Any] = dict(json.loads(text))
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             message = (
                 f"{self._path(_NOTE)}: expected what a query has noted of its program but it is damaged ({error});"
                 " bring it back from a copy, or begin anew in another checkpoint"

@@ -249,7 +249,10 @@ class WrittenPart:
     def in_order(
         self, of_columns: Sequence[tuple[int, Late]], mine: Sequence[tuple[int, Late]]
     ) -> list[tuple[int, Late]]:
-        """Return what was set aside by step, and in each step in the order of the correlations that did so."""
+        """Return what was set aside by step, and in each step in the order of the correlations that did so.
+
+        Of two that are both written, or both computed, and have a slot of one name, the first is taken to be first.
+        """
         keyed: list[tuple[tuple[int, int], tuple[int, Late]]] = []
         for late, is_mine in ((of_columns, False), (mine, True)):
             places = defaultdict[tuple[str, str], list[int]](list)  # by what a slot is called, and what comes to it

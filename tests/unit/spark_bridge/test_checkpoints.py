@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from spark_bridge.state.checkpoints import objection
+import pytest
+
+from cartesius.errors import SnapshotMismatch
+from spark_bridge.state.checkpoints import CheckpointNote, objection
 
 NOTE: dict[str, Any] = {
     "waits": True,
@@ -47,3 +50,31 @@ def test_frames_stay_in_their_order():
 def test_a_note_that_does_not_say_it_is_of_an_earlier_release():
     about = {name: value for name, value in NOTE["about"].items() if name != "buckets"}
     assert "an earlier release" in objection({**NOTE, "about": about}, NOTE, {})
+
+
+class Files:
+    """Hadoop's files, as far as a note asks of them: each has one text."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+
+    def exists(self, path: str) -> bool:
+        return True
+
+    def open(self, path: str) -> Files:
+        return self
+
+    def readAllBytes(self) -> bytes:
+        return self.text
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[1]", b"\xff"])
+def test_a_damaged_note_is_named(monkeypatch, text):
+    note = object.__new__(CheckpointNote)
+    monkeypatch.setattr(note, "_files", Files(text), raising=False)
+    monkeypatch.setattr(note, "_path", "kept/{}".format, raising=False)
+    with pytest.raises(SnapshotMismatch, match=r"kept/cartesius.json: expected what a query has noted .* damaged"):
+        note.read()
