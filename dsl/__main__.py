@@ -68,13 +68,14 @@ def _count(text: str) -> int:
 def _edit(path: Path, data: Path | None, port: int, browse: bool) -> int:
     try:
         with needing("python -m dsl edit", "cartesius-joins[edit]"):
-            from cartesius.pages.local_pages import serve  # noqa: PLC0415 - check and describe do without a server
+            from cartesius.pages.local_pages import listening, serve  # noqa: PLC0415 - check and describe do without a server
             from dsl.editor.edit_server import page_of  # noqa: PLC0415 - as above
     except NotInstalled as error:
         return _fail(str(error))
 
     try:
-        serve(page_of(File(path), data), port, browse, f"Editing {path}")
+        with listening(port) as sockets:
+            serve(page_of(File(path), data), sockets, browse, f"Editing {path}")
     except OSError as error:
         return _fail(f"edit: cannot listen on port {port}: {error.strerror}; choose another with --port")
     except KeyboardInterrupt:

@@ -25,7 +25,7 @@ from websockets.uri import parse_uri
 
 from cartesius import Engine, Event, Reactive, correlate
 from examples.port.nmea import SentenceReader
-from examples.port.tables import read_lines
+from examples.port.tables import UnusableFile, read_lines
 from restrictions import as_table, key_by, most_recently, retracting
 from restrictions.streams import filter_
 
@@ -106,6 +106,23 @@ async def follow(address: str, show: Callable[[Any], object]) -> None:
         show(event.value)
 
 
+def _sentences(path: Path) -> Sequence[str]:
+    """Return the lines of a file of sentences.
+
+    Raises:
+        UnusableFile: It cannot be read, or nothing in it is a message: who replays it would wait for ever.
+    """
+    reader, lines = SentenceReader(str(path), None), read_lines(path).lines
+    for place, line in enumerate(lines, start=1):
+        if line.strip():
+            reader.read(place, line.strip())
+        if reader.messages:
+            return lines
+    why = f", the first of which says {reader.dead[0].reason!r}" if reader.dead else ""
+    message = f"{path}: expected sentences of NMEA 0183 but none of its {len(lines)} lines is a message{why}"
+    raise UnusableFile(message)
+
+
 ADDRESS: Final = "ws://127.0.0.1:8765"
 
 
@@ -128,10 +145,13 @@ def main(address: str, replay: Path | None) -> None:
             click.echo(f"waiting for sentences from {address}; Ctrl-C ends it", err=True)
             await follow(address, click.echo)
             return
-        async with replaying(read_lines(replay).lines) as own:
+        async with replaying(_sentences(replay)) as own:
             await follow(own, click.echo)
 
-    asyncio.run(run())
+    try:
+        asyncio.run(run())
+    except UnusableFile as error:
+        raise click.BadParameter(str(error), param_hint="--replay") from error
 
 
 if __name__ == "__main__":

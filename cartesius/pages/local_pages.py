@@ -298,23 +298,22 @@ def address_of(server: socket.socket, secret: str) -> str:
     return f"http://{name}:{port}/#{secret}"
 
 
-def serve(page: Page, port: int, browse: bool, said: str, host: str = HOSTS[0]) -> None:
+def serve(page: Page, sockets: socket.socket, browse: bool, said: str, host: str = HOSTS[0]) -> None:
     """Serve a page until interrupted, and print where it is.
 
     Args:
         page: The page.
-        port: The TCP port; 0: any free one.
+        sockets: What `listening` has given for the host.
         browse: Whether to open a browser.
         said: What is printed before the address.
         host: Where it listens.
     """
-    with listening(port, host) as sockets:
-        secret = secrets.token_urlsafe(32)
-        address = address_of(sockets, secret)
-        print(f"{said} at {address} (Ctrl-C ends it)", flush=True)
-        if browse:
-            webbrowser.open(address)
-        server(page, secret, names_of(host)).run(sockets=[sockets])
+    secret = secrets.token_urlsafe(32)
+    address = address_of(sockets, secret)
+    print(f"{said} at {address} (Ctrl-C ends it)", flush=True)
+    if browse:
+        webbrowser.open(address)
+    server(page, secret, names_of(host)).run(sockets=[sockets])
 
 
 def serve_beside(page: Page, port: int, said: str) -> str:

@@ -47,13 +47,13 @@ def show_recordings(
         OSError: The port is taken.
     """
     with needing(call, EXTRA):
-        from cartesius.pages.local_pages import serve, serve_beside  # noqa: PLC0415 - as above
+        from cartesius.pages.local_pages import listening, serve, serve_beside  # noqa: PLC0415 - as above
     page, said = page_of(recordings, chosen, title), f"Showing {title}"
     if _is_notebook():
         serve_beside(page, port, said)
     else:
-        with suppress(KeyboardInterrupt):
-            serve(page, port, browse, said)
+        with suppress(KeyboardInterrupt), listening(port) as sockets:
+            serve(page, sockets, browse, said)
 
 
 def show_engine(engine: EngineCore, *, port: int, browse: bool) -> None:

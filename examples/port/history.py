@@ -85,6 +85,7 @@ def year(folder: Path, days: int, reports: int, seed: int, data: Path) -> None:
     ) as bar:
         task = bar.add_task("drawing days", total=days)
         try:
+            folder.mkdir(parents=True, exist_ok=True)  # before it takes long
             made = Resampled(data, seed, reports // days)
             found = write_days(made, days, folder, lambda done, _: bar.update(task, completed=done))
         except (UnusableFile, OSError) as error:

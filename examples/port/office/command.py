@@ -114,7 +114,7 @@ def board(
         raise click.UsageError(message)
     try:
         with needing("python -m examples.port board", "cartesius-joins[edit]"):
-            from cartesius.pages.local_pages import serve  # noqa: PLC0415 - who judges needs no server
+            from cartesius.pages.local_pages import listening, serve  # noqa: PLC0415 - who judges needs no server
             from examples.port.office.board import Board, page_of  # noqa: PLC0415 - as above
         from examples.port.office.alerts_command import beside  # noqa: PLC0415 - as above
         from examples.port.office.following import Following  # noqa: PLC0415 - as above
@@ -123,36 +123,37 @@ def board(
         from examples.port.office.replay import Replay, start_replay  # noqa: PLC0415 - as above
         from examples.port.office.store import Store  # noqa: PLC0415 - as above
 
-        day = read_day(data)
-        rules = rule_pack("port", day.berths, day.gauges, day.stations)
-        if ":" not in where and not Path(where).exists():
-            if feed == "none":
-                message = f"there is no store {where!r} yet; begin the feed first, or name another"
-                raise UnusableFile(message)
-            if file is not None:
-                opened(file, rules)  # what is wrong with them leaves no empty store behind
-            Path(where).parent.mkdir(parents=True, exist_ok=True)
-        store = Store(where)
-        stop = Event()
-        with nullcontext() if feed == "none" else store.feeding(), ExitStack() as ending:
-            ending.callback(stop.set)
-            proposals = pack_proposal(rules, "built in")
-            if file is not None:
-                followed = opened(file, rules, store.packs())
-                rules, proposals = followed.pack, file_proposals(followed, who)
-            if feed == "replay":
-                begin = _begin(day, start)
-                start_replay(lambda: Replay(day, rules, store, begin=begin, speed=speed, proposals=proposals), stop)
-            elif topics is not None:
-                from examples.port.office.kafka_feed import start_kafka  # noqa: PLC0415 - as above
+        with listening(port, host) as sockets:  # a port that is taken leaves no store behind
+            day = read_day(data)
+            rules = rule_pack("port", day.berths, day.gauges, day.stations)
+            if ":" not in where and not Path(where).exists():
+                if feed == "none":
+                    message = f"there is no store {where!r} yet; begin the feed first, or name another"
+                    raise UnusableFile(message)
+                if file is not None:
+                    opened(file, rules)  # what is wrong with them leaves no empty store behind
+                Path(where).parent.mkdir(parents=True, exist_ok=True)
+            store = Store(where)
+            stop = Event()
+            with nullcontext() if feed == "none" else store.feeding(), ExitStack() as ending:
+                ending.callback(stop.set)
+                proposals = pack_proposal(rules, "built in")
+                if file is not None:
+                    followed = opened(file, rules, store.packs())
+                    rules, proposals = followed.pack, file_proposals(followed, who)
+                if feed == "replay":
+                    begin = _begin(day, start)
+                    start_replay(lambda: Replay(day, rules, store, begin=begin, speed=speed, proposals=proposals), stop)
+                elif topics is not None:
+                    from examples.port.office.kafka_feed import start_kafka  # noqa: PLC0415 - as above
 
-                start_kafka(kafka, topics, store, day, rules, stop, rules=rules_topic)
-            following, foresight = Following(store), Foresight(day, rules)
-            shown = Board(store, following, day, foresight)
-            with beside(where, alerts, foresight.next_change):
-                following.start(stop)
-                shown.start(stop)
-                serve(page_of(shown, following), port, not no_browser, "The harbour office is", host)
+                    start_kafka(kafka, topics, store, day, rules, stop, rules=rules_topic)
+                following, foresight = Following(store), Foresight(day, rules)
+                shown = Board(store, following, day, foresight)
+                with beside(where, alerts, foresight.next_change):
+                    following.start(stop)
+                    shown.start(stop)
+                    serve(page_of(shown, following), sockets, not no_browser, "The harbour office is", host)
     except (CartesiusError, UnusableFile, OSError) as error:
         click.echo(f"board: {error}", err=True)
         sys.exit(2)

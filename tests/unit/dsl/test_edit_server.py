@@ -87,7 +87,8 @@ def test_the_token_is_in_the_address_that_is_printed_and_new_each_time(
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
     monkeypatch.setattr(local_pages, "application", lambda page, secret, hosts: given.append(secret))
     for _ in range(2):
-        serve(page_of(File(path)), 0, browse=False, said="Editing")
+        with local_pages.listening(0) as sockets:
+            serve(page_of(File(path)), sockets, browse=False, said="Editing")
     assert len({*given}) == 2
     assert all(len(secret) >= 40 for secret in given)
     said = capsys.readouterr().out.splitlines()

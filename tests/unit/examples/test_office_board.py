@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from starlette.testclient import TestClient
 
-from cartesius.pages.local_pages import application
+from cartesius.pages.local_pages import application, listening
 from examples.port.__main__ import main
 from examples.port.inputs import read_day
 from examples.port.office.board import Board, NotUnderstood, page_of
@@ -287,6 +287,10 @@ def test_the_command_says_what_it_cannot_use(tmp_path):
     assert not (tmp_path / "new").exists()
     refused = CliRunner().invoke(main, [*command[:4], "--feed", "none"])
     assert (refused.exit_code, "there is no store" in refused.output) == (2, True)
+    assert not (tmp_path / "new").exists()
+    with listening(0) as taken:
+        refused = CliRunner().invoke(main, [*command[:4], "--port", str(taken.getsockname()[1])])
+    assert (refused.exit_code, "in use" in refused.output) == (2, True)
     assert not (tmp_path / "new").exists()
 
 

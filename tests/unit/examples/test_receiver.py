@@ -78,3 +78,10 @@ def test_what_is_no_address_is_one_line(address):
     found = CliRunner().invoke(main, [address])
     assert found.exit_code == 2
     assert f"expected the address of a WebSocket, as ws://127.0.0.1:8765, but got '{address}'" in found.output
+
+
+def test_a_file_without_a_message_is_refused_and_not_waited_for(tmp_path):
+    (tmp_path / "sentences.nmea").write_text("127.0.0.1 localhost\n")
+    found = CliRunner().invoke(main, ["--replay", str(tmp_path / "sentences.nmea")])
+    assert found.exit_code == 2
+    assert "expected sentences of NMEA 0183 but none of its 1 lines is a message" in " ".join(found.output.split())
