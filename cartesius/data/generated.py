@@ -10,14 +10,15 @@ Source: DESIGN 4.
 from __future__ import annotations
 
 import linecache
+import weakref
 from contextlib import contextmanager
 from functools import lru_cache
 from textwrap import dedent, indent
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from types import CodeType
 
 
 class Lines:
@@ -87,11 +88,15 @@ def _compiled(name: str, source: str) -> CodeType:
     place = f"<generated {name} {_next_number()}>"
     linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
     try:
-        return compile(source, place, "exec")
+        code = compile(source, place, "exec")
     except (SyntaxError, RecursionError, MemoryError) as error:
+        del linecache.cache[place]
         if isinstance(error, SyntaxError) and "nested" not in error.msg:
             raise
         raise TooDeep from error
+    inside = next(one for one in code.co_consts if isinstance(one, CodeType))  # that of the function, which keeps it
+    weakref.finalize(inside, linecache.cache.pop, place, None).atexit = False
+    return code
 
 
 class Constants:

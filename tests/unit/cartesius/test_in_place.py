@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import doctest
+import gc
+import linecache
 import operator
 import threading
 import weakref
@@ -38,6 +40,7 @@ from cartesius import (
     start,
 )
 from cartesius.batching.world import World
+from cartesius.data import generated
 from cartesius.data.events import EventDraft
 from cartesius.data.generated import TooDeep, define
 from cartesius.errors import InvalidArgument, WrongThread
@@ -523,3 +526,16 @@ def test_only_what_is_nested_too_deep_is_taken_for_that():
         define("deep", f"deep = {'(' * 300}0{')' * 300}\n", {})
     with pytest.raises(SyntaxError):  # a mistake of a generator, which nobody may swallow
         define("wrong", "def wrong(:\n", {})
+
+
+def test_the_lines_of_a_text_go_with_the_last_function_of_it():
+    generated._compiled.cache_clear()
+    gc.collect()
+    before = len(linecache.cache)
+    functions = [define("f", f"def f():\n    return {number}\n", {}) for number in range(1_100)]
+    assert len(linecache.cache) == before + 1_100
+    assert linecache.getline(functions[0].__code__.co_filename, 2) == "    return 0\n"  # however many came since
+    del functions[1:]
+    generated._compiled.cache_clear()
+    gc.collect()
+    assert len(linecache.cache) == before + 1
