@@ -19,7 +19,10 @@ from cartesius.order.order_edges import edges_of
 from cartesius.order.order_needs import needs_of
 from cartesius.plan import facts
 from cartesius.programs.sharing import shared_by
-from cartesius.results.outputs import Rows
+from cartesius.results.outputs import Events, Rows
+from cartesius.results.relations import Relations
+from cartesius.results.totals import Totals
+from cartesius.results.views import View
 from cartesius.tracking.track_machines import machine_of
 from cartesius.tracking.track_shapes import track_shape_of
 
@@ -108,7 +111,10 @@ def _lines(join: Join, owners: Mapping[SharedMemory, str], partitioning: str, ti
         is_alert = UNBOUNDED in (bound, *(held for held, _ in queues))
         text = f"{source}: {part}memory {bound}, {by}{shared}{waiting}"
         lines.append(_Line(f"slot {slot.name:<9}", text, is_alert))
-    lines += [_Line("rows", f"{bound}, {by}", is_alert=True) for bound, by in [rows_bound(join)] if bound == UNBOUNDED]
+    kept = [("rows", rows_bound(join)), *(("state", said) for said in states_bounds(join))]
+    lines += [
+        _Line(label, f"{bound}, {by}", is_alert=bound == UNBOUNDED) for label, (bound, by) in kept if bound != "O(0)"
+    ]
     lines.append(_Line("order", _order(join)))
     for edge in edges_of(join):
         lines.append(_Line("edge " + ", ".join(slot.name for slot in edge.slots), edge.condition))
@@ -161,7 +167,7 @@ def _cost(cost: Steps | str) -> str:
 
 def _without_number(join: Join, slot: Slot) -> str:
     bound, by = memory_bound(join, slot)
-    return by if bound in (UNBOUNDED, "O(keys)") else f"as many events as come in a time, {by}"
+    return by if bound == UNBOUNDED or "O(keys)" in bound else f"as many events as come in a time, {by}"
 
 
 def _stack(join: Join) -> str:
@@ -195,7 +201,7 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
         if bound is not None and slot in installed.named:
             if installed.lag is None:
                 return UNBOUNDED, f"not even by {installed.restriction!r}, as what may meet it may be of any time"
-            bound = bound if not installed.prefixes[slot.index] else bound.replace("O(1)", "O(keys)")
+            bound = _of_all_keys(bound) if installed.prefixes[slot.index] else bound
             still = ", but not while what may meet it can come late or is held by gates, here or before"
             held = still if installed.floor_slots else ""
             each = " per key" if installed.prefixes[slot.index] else ""
@@ -212,6 +218,13 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
     return UNBOUNDED, "no restriction bounds it" + (" (key_by alone does not)" if keyed else "")
 
 
+def _of_all_keys(bound: str) -> str:
+    """Return what a bound comes to where it is that of each key: of versions the newest of each key stays."""
+    if bound.startswith("at most "):
+        return "O(keys)"
+    return bound.replace("O(1)", "O(keys)").replace("O(versions)", "O(keys) + O(versions)")
+
+
 def _bound_of_absent(join: Join, installed: Installed) -> tuple[str, str]:
     """Return the bound on what is absent: it is kept as long as a part may need it."""
     for slot in installed.anchors:
@@ -221,17 +234,34 @@ def _bound_of_absent(join: Join, installed: Installed) -> tuple[str, str]:
 
 
 def rows_bound(join: Join) -> tuple[str, str]:
-    """Return what bounds the results that are kept as rows of a table, and why; nothing of what is none."""
+    """Return what bounds the results that are kept as rows of a table, or as totals, and why; O(0): there are none."""
     output = join.batch.output
-    if not join.is_table:
-        return "O(0)", "it is no table"
+    if isinstance(output, Events | View):
+        return "O(0)", "it gives what it finds in memory"
+    if isinstance(output, Relations) and output.kind != "rstream" and join.bindings.window_space:
+        return "O(keys)", "the last report of each key, which its next one is compared with"
+    if isinstance(output, Relations):
+        return "O(window)", "what windows report is forgotten with them, but for the last report"
     if join.batch.windows is not None and row_windows(join.pattern) is not None:
         return "O(window)", "rows are forgotten with their windows"
     restrictions = [one.restriction for one in join.installed]
     letting_go = next((one for one in restrictions if facts.settles(one) or facts.opens_windows(one)), None)
     if isinstance(output, Rows) and output.keeps_all and letting_go is not None:
         return UNBOUNDED, f"as each result of a key is known also when {letting_go!r} has let its parts go"
+    if isinstance(output, Totals):
+        elements = f", with what it is of, as {output.group!r} cannot subtract" * output.keeps_elements
+        return ("O(keys)" if output.is_table else "O(1)"), f"one total{' a key' * output.is_table}{elements}"
     return "O(keys)", "one row a key of its results"
+
+
+def states_bounds(join: Join) -> list[tuple[str, str]]:
+    """Return what restrictions remember of each key, though they hold nothing of it, and which: nothing frees that."""
+    window = join.bindings.window_space
+    return [
+        ("O(keys)", f"what {one.restriction!r} remembers of each key, for good")
+        for one in join.installed
+        if one.restriction._states and one.prefix and window not in one.prefix and facts.remembers(one)
+    ]
 
 
 def waiting_bounds(join: Join, slot: Slot) -> list[tuple[str, str]]:
@@ -239,7 +269,9 @@ def waiting_bounds(join: Join, slot: Slot) -> list[tuple[str, str]]:
     concerned = {one: join.slots if one.absent else one.named or join.slots for one in join.installed}
     named = [one for one in join.installed if slot in concerned[one] and slot not in one.absent]
     found = [
-        (bound, f"held by {one.restriction!r}" + (" per key" if one.prefixes[slot.index] else ""))
+        (_of_all_keys(bound), f"held by {one.restriction!r} per key")
+        if one.prefixes[slot.index]
+        else (bound, f"held by {one.restriction!r}")
         for one in named
         if (bound := facts.held(one)) is not None
     ]

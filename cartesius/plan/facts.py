@@ -317,6 +317,15 @@ def may_hold(of: Planned) -> bool:
     return any([isinstance(one, Opaque) and one.held is None for one in of.nodes])
 
 
+def remembers(of: Planned) -> bool:
+    """Whether a copy remembers more than the events that it holds, and so is never as a fresh one again."""
+    return any(
+        (isinstance(one, Choose) and one.counts > 0)
+        or (isinstance(one, Opaque) and one.held == "" and one.variables != (0, 0))
+        for one in of.nodes
+    )
+
+
 def _held(node: Node) -> str | None:
     match node:
         case Lockstep():

@@ -84,7 +84,8 @@ class Relations:
         key = tuple(rest)
         before = self.previous.get(key, [])
         now = sorted(self.live.get(window, {}).items(), key=lambda item: item[1][0])
-        self._set(key, now)
+        if self.kind != "rstream":  # which is compared with nothing
+            self._set(key, now)
         given = {"rstream": lambda: now, "istream": lambda: minus(now, before), "dstream": lambda: minus(before, now)}
         self.journal.append(partial(setattr, self, "number", self.number))
         self.number += 1

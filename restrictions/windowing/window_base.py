@@ -142,9 +142,12 @@ class windowing(Restriction):
             event.note(step=step_number())
             self.pending = self.pending.append(event)
             if self.tick != "time":
-                for window in self.windows(event, self.contents):
+                windows = list(self.windows(event, self.contents))
+                for window in windows:
                     if not self._is_over(window):
                         self._ask(window)
+                if not windows:  # it comes between two, unless one is opened yet
+                    notify_at_time(event.end + self.lateness)
             elif not is_past(event.end):
                 notify_at_time(event.end)
             if first_batch(self.pending, self.tick, clock()) is not None:
@@ -270,6 +273,8 @@ class windowing(Restriction):
         if any(self._is_ending(window, now) for event in rest for window in self._concerned(event)):
             next_batch()
             self._take_pending(rest)
+        elif any(self._is_between(event, now) for event in rest):
+            self.pending = Queue(event for event in rest if not self._is_between(event, now))
         shown = sorted(window for window in self.contents if self._is_due(window, now))
         for window in shown:
             self._release(window, now)
@@ -298,6 +303,11 @@ class windowing(Restriction):
                     self._free(window)
                 elif self._report_time(window) is not None and window not in self.reported:
                     self._release(window, LATEST)  # before that gate is told of the end
+
+    def _is_between(self, event: Entry, now: Time) -> bool:
+        """Whether an event is in no window, and none can be opened any more that holds it."""
+        is_over = self._has_come(event.end + self.lateness + 1, now)
+        return is_over and not list(self._concerned(event))
 
     def _is_ending(self, window: Window, now: Time) -> bool:
         """Whether a window is reported, or freed, by now."""

@@ -13,7 +13,7 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius import Delete, Engine, Entry, Event, Update, Window
-from cartesius.engines.explanations import UNBOUNDED, memory_bound, rows_bound, waiting_bounds
+from cartesius.engines.explanations import UNBOUNDED, memory_bound, rows_bound, states_bounds, waiting_bounds
 from cartesius.plan import facts
 from tests.laws.catalogue import START, program_of
 
@@ -48,7 +48,7 @@ class Said(NamedTuple):
     @property
     def classes(self) -> tuple[str, ...]:
         """The classes of its memory and of what waits for it."""
-        return self.memory, *self.queues
+        return tuple(part for bound in (self.memory, *self.queues) for part in bound.split(" + "))
 
 
 def said_of(engine: Engine) -> list[Said]:
@@ -61,16 +61,18 @@ def said_of(engine: Engine) -> list[Said]:
             assert bound in text
             assert by in text
             assert all(held in text and holder in text for held, holder in waiting)
-            queues = tuple("O(keys)" if held == "O(1)" and "per key" in by else held for held, by in waiting)
+            queues = tuple(held for held, _ in waiting)
             found.append(Said(join.name, slot.name, slot.source, bound, queues))
     return found
 
 
 def rows_of(engine: Engine) -> list[str]:
-    """What bounds the rows of each table; where nothing does, the text says so."""
-    bounds = [rows_bound(join) for join in engine._program.joins]
-    assert all(f"  rows          {bound}, {by}" in engine.explain() for bound, by in bounds if bound == UNBOUNDED)
-    return [bound for bound, _ in bounds]
+    """What bounds the rows that each correlation keeps, and what its restrictions remember; the text says it."""
+    text, joins = engine.explain(), engine._program.joins
+    rows, states = map(rows_bound, joins), [said for join in joins for said in states_bounds(join)]
+    found = [*(("rows", said) for said in rows), *(("state", said) for said in states)]
+    assert all(f"  {label:<13} {bound}, {by}" in text for label, (bound, by) in found if bound != "O(0)")
+    return [bound for _, (bound, _) in found]
 
 
 class Facts(NamedTuple):
@@ -84,6 +86,8 @@ class Facts(NamedTuple):
 
 def allowed(bound: str, facts: Facts) -> float:
     """What a class that `explain` prints allows, as a number for this run: the one reading of its words."""
+    if " + " in bound:
+        return sum(allowed(part, facts) for part in bound.split(" + "))
     if bound in (UNBOUNDED, "unknown"):
         return float("inf")
     if bound == "O(0)":

@@ -16,14 +16,27 @@ from hypothesis import settings
 
 from cartesius import Engine, Reactive, correlate
 from cartesius.engines.explanations import UNBOUNDED
-from restrictions import as_table, in_event_time, key_by, most_recently, retracting, sliding, take, within
-from restrictions.tables import aggregate, count
-from restrictions.windows import session, windowed
+from restrictions import (
+    as_table,
+    every_nth,
+    in_event_time,
+    key_by,
+    most_recently,
+    retracting,
+    sliding,
+    take,
+    tumbling,
+    versioned,
+    within,
+)
+from restrictions.gates.folding import buffering
+from restrictions.tables import aggregate, count, min_, reduce, to_table
+from restrictions.windows import istream, rstream, session, windowed
 from tests.conftest import ROOT
 from tests.laws import catalogue_lines
 from tests.laws.catalogue import EXPORTS
 from tests.laws.memory_process import GROWING, PROGRAMS
-from tests.laws.memory_soak import Facts, Soak, allowed, drawn, rows_of, said_of
+from tests.laws.memory_soak import Facts, Soak, allowed, drawn, rows_of, said_of, weigh
 
 assert catalogue_lines.REGISTRIES, "without them nothing is drawn"
 IS_LONG = settings().max_examples > 50
@@ -189,3 +202,56 @@ def test_a_session_a_key_is_forgotten():
 )
 def test_a_class_is_a_number(bound, most):
     assert allowed(bound, Facts(keys=7, before=0)) == most
+
+
+def keyed(*restrictions):
+    """One stream, by a key that is ever new, in a time that goes on."""
+    stack = key_by(a="k")
+    for one in restrictions:
+        stack |= one
+    return Engine(correlate(a=a, yields=lambda a: a.n, restrict=stack), lateness=0)
+
+
+REMEMBERING = {
+    "counts": (lambda: keyed(within(5, "a"), take(2, "a")), "state         O(keys), what take(2, 'a') remembers"),
+    "every other": (
+        lambda: keyed(within(5, "a"), every_nth(2, "a")),
+        "state         O(keys), what every_nth(2, 'a') r",
+    ),
+    "reports": (lambda: keyed(tumbling(5), istream()), "rows          O(keys), the last report of each key"),
+    "versions": (lambda: keyed(versioned("a", retention=5)), "memory O(keys) + O(versions)"),
+    "partners": (lambda: keyed(within(5, "a"), buffering("a", 2)), "queue O(keys), held by buffering('a', 2) per key"),
+    "totals": (lambda: Engine(reduce(to_table(a, key="k"), count, by="k")), "rows          O(keys), one total a key"),
+    "elements": (lambda: Engine(reduce(to_table(a, key="k"), min_.of("n"), by="k")), "cannot subtract"),
+}
+
+
+@pytest.mark.parametrize("what", REMEMBERING)
+def test_what_is_remembered_of_each_key_is_told_of(what):
+    make, told = REMEMBERING[what]
+    engine, weights = make(), []
+    for at in range(600):
+        engine.push(a, {"k": at, "n": 0}, at=at)
+        weights.append(weigh(engine))
+    assert weights[-1] > weights[300] + 250
+    assert told in engine.explain()
+
+
+@pytest.mark.parametrize(
+    "restrictions",
+    [(tumbling(5), rstream()), (tumbling(5), take(2, "a")), (within(5, "a"),), (in_event_time(2), within(5, "a"))],
+)
+def test_what_goes_with_its_window_or_time_is_not_remembered(restrictions):
+    engine, weights = keyed(*restrictions), []
+    for at in range(600):
+        engine.push(a, {"k": at, "n": 0}, at=at)
+        weights.append(weigh(engine))
+    assert max(weights[400:]) <= max(weights[200:400])
+    assert "O(keys)" not in engine.explain()
+
+
+def test_what_comes_between_two_windows_waits_for_none():
+    engine = keyed(sliding(3, 4, tick=3))
+    for at in range(600):
+        engine.push(a, {"k": at, "n": 0}, at=at)
+        assert engine.stats.waiting <= 3
