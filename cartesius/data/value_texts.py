@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 from datetime import datetime, timedelta
+from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,9 @@ def shown(value: Any) -> str:
         return repr(value).replace("datetime.", "")
     if isinstance(value, FunctionType) and value.__name__ == "<lambda>":
         return _written(value.__code__) or "<lambda>"
+    if type(value) is partial:
+        named = [f"{name}={shown(one)}" for name, one in value.keywords.items()]
+        return f"partial({', '.join([shown(value.func), *map(shown, value.args), *named])})"
     name = getattr(value, "__qualname__", None)
     return name if callable(value) and name else repr(value)
 

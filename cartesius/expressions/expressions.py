@@ -15,6 +15,7 @@ import attrs
 
 from cartesius.data.events import Interval
 from cartesius.data.records import reader
+from cartesius.data.value_texts import shown
 from cartesius.data.window_spans import window_of
 from cartesius.expressions.nulls import COMPARISONS, LOGICAL, application, first_there, is_not_null, is_null
 from cartesius.expressions.nulls import truth as truth_of
@@ -281,10 +282,8 @@ def show(expression: Expression) -> str:
         case Apply(arguments=(one, two), name=name) if not name.isidentifier():
             return f"({show(one)} {name} {show(two)})"
         case Apply(function=function, arguments=arguments, name=name):
-            shown = (
-                name if getattr(function, "__module__", "") in ("_operator", "builtins") else f"{name}[{function!r}]"
-            )
-            return f"{shown}({', '.join(map(show, arguments))})"
+            is_lambda = name == "<lambda>" and (text := shown(function)) != name
+            return f"{f'({text})' if is_lambda else name}({', '.join(map(show, arguments))})"
         case Tuple(items=items):
             return f"({', '.join(map(show, items))},)"
         case Fields(names=names, items=items):

@@ -54,6 +54,7 @@ class Said(NamedTuple):
 def said_of(engine: Engine) -> list[Said]:
     """What `explain` prints of each slot; each word is looked up in its text."""
     text, found = engine.explain(), []
+    assert " at 0x" not in text, "people write no addresses"
     for join in engine._program.joins:
         for slot in join.slots:
             bound, by = memory_bound(join, slot)

@@ -34,7 +34,7 @@ from restrictions.tables import aggregate, count, min_, reduce, to_table
 from restrictions.windows import istream, rstream, session, windowed
 from tests.conftest import ROOT
 from tests.laws import catalogue_lines
-from tests.laws.catalogue import EXPORTS
+from tests.laws.catalogue import EXPORTS, program_of
 from tests.laws.memory_process import GROWING, PROGRAMS
 from tests.laws.memory_soak import Facts, Soak, allowed, drawn, rows_of, said_of, weigh
 
@@ -202,6 +202,13 @@ def test_a_session_a_key_is_forgotten():
 )
 def test_a_class_is_a_number(bound, most):
     assert allowed(bound, Facts(keys=7, before=0)) == most
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_what_is_explained_is_as_people_write_it(name):
+    programs = [program_of([name], f"explained {name}/{number}") for number in range(4)]
+    assert any(programs)
+    assert not [program.text for program in programs if program and " at 0x" in Engine(*program.outputs).explain()]
 
 
 def keyed(*restrictions):
