@@ -269,7 +269,7 @@ class Compiled:
                 check_single(outcome.flow)
             found.flows.update(dict.fromkeys(stage.join.reactives, outcome.flow))
         check_distinct(found.flows[stage.join.reactives[0]] for stage in self.stages if isinstance(stage, Ageing))
-        written = () if self.part is None else self.part.sources
+        written = () if self.part is None else self.part.keeps
         for reactive, one in rows.items():
             if reactive in self.program.kept and reactive not in written:
                 found.kept[reactive] = latest(self.kept.get(reactive, ()), one)

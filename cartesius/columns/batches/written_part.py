@@ -82,6 +82,9 @@ class WrittenPart:
         program.shared = [shared for shared in whole.shared if shared in memories]
         bound = {reactive: [one for one in some if one[0] in joins] for reactive, some in whole.bound.items()}
         program.bound = {reactive: some for reactive, some in bound.items() if some}
+        read = {slot.reactive for join in joins for slot in join.slots if slot.kept is not None}
+        program.kept = {table: kept for table, kept in whole.kept.items() if table in read}  # columns keep the others
+        self.keeps: Collection[Reactive] = program.kept
         self.sources = [reactive for reactive in program.bound if reactive not in made]
         self._is_alone = len(whole.outputs) == 1
         self._steps = Steps(program, self._world)
