@@ -3,6 +3,8 @@
 What may be missing, in which order memories are visited, whether events come alone, and whether results are rows of a
 table: each is an operation, so that the right-most restriction with an opinion decides.
 
+This module is over 300 lines because what cannot be chosen is refused beside what can.
+
 Source: SEMANTICS 1.3, 2.2 and 2.6.
 """
 
@@ -39,7 +41,7 @@ from cartesius.rows.lone_events import Alone
 from cartesius.rows.partial_rows import PartialRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from cartesius.batching.batches import Batch
     from cartesius.batching.bindings import Bindings
@@ -114,7 +116,7 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         batch.relative = RelativeBatch(batch, batch.product)
     missing = chosen.missing
     if any(missing):
-        _refuse_lists(batch, "parts of which none may be missing", "optionally lets some be")
+        _check_optional(batch, key, missing, absent)
         settling = [one for one in installed if facts.settles(one)]
         check_missing(batch, settling, installed)
         batch.partial = PartialBatch(batch, _partial_rows(pattern, bindings, batch, missing, settling))
@@ -130,6 +132,21 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     leaving = [one for one in installed if facts.forgets(one)]
     if leaving and isinstance(batch.output, Rows | Totals):
         batch.freed = FreedResults(batch.output, leaving, batch.world.journal)
+
+
+def _check_optional(batch: Batch, key: Any, missing: Sequence[bool], absent: Collection[int]) -> None:
+    """Refuse lists of what may be missing, and rows without a key: all parts that give one may be missing."""
+    _refuse_lists(batch, "parts of which none may be missing", "optionally lets some be")
+    bindings = batch.bindings
+    keyed = bindings.keyed_slots(key) if isinstance(key, str | tuple) else []
+    others = [slot.name for slot in bindings.slots if slot not in keyed and slot.index not in absent]
+    if keyed and others and all(missing[slot.index] for slot in keyed):
+        names = tuple([slot.name for slot in keyed] + others)
+        message = (
+            f"as_table({key!r}): expected a slot that is never missing but optionally lets each of them be, and a row"
+            f" without them would have no key; write as_table({names!r}), whose first that is present gives it"
+        )
+        raise InvalidArgument(message)
 
 
 def _check_lists(batch: Batch) -> None:

@@ -234,6 +234,16 @@ def is_unchanged(old: Any, new: Any) -> bool:
     return bool(old == new)
 
 
+def is_alike(old: Any, new: Any) -> bool:
+    """Whether nothing that is made of two values can differ: they are unchanged, and written alike.
+
+    >>> from decimal import Decimal
+    >>> is_unchanged(Decimal("1.5"), Decimal("1.50")), is_alike(Decimal("1.5"), Decimal("1.50"))
+    (True, False)
+    """
+    return old is new or (is_unchanged(old, new) and repr(old) == repr(new))
+
+
 def is_same(old: Any, new: Any) -> bool:
     """Compare by ``==``, NaN equal to itself, also inside of tuples, lists and mappings.
 

@@ -308,13 +308,24 @@ def _mean(total: Sum) -> Any:
 def _smaller(one: Any, other: Any) -> Any:
     if one is None or other is None:
         return other if one is None else one
-    return other if _is_no_number(one) else min(one, other)
+    if _is_no_number(one) or _is_no_number(other):
+        is_other = _is_no_number(one) and (not _is_no_number(other) or _comes_first(other, one))
+        return other if is_other else one
+    return other if other < one or (other == one and _comes_first(other, one)) else one
 
 
 def _larger(one: Any, other: Any) -> Any:
     if one is None or other is None:
         return other if one is None else one
-    return other if _is_no_number(other) and not _is_no_number(one) else max(one, other)
+    if _is_no_number(one) or _is_no_number(other):
+        is_other = _is_no_number(other) and (not _is_no_number(one) or _comes_first(other, one))
+        return other if is_other else one
+    return other if other > one or (other == one and _comes_first(other, one)) else one
+
+
+def _comes_first(one: Any, other: Any) -> bool:
+    """Whether of two equal values it is this one that counts, by its type, whichever came first."""
+    return type(one).__name__ < type(other).__name__
 
 
 def _is_no_number(value: Any) -> bool:

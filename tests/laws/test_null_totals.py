@@ -301,3 +301,25 @@ def test_the_law_has_seen_totals_of_nothing_and_of_something() -> None:
     seen.clear()
     test_totals_of_a_table_are_those_of_a_database()
     assert min(seen["null"], seen["not null"]) >= 5
+
+
+ALIKE = [float("nan"), Decimal("NaN"), 1, 1.0, True, Decimal(1), Decimal("2.5"), 2.5, None]
+
+
+@given(st.lists(st.sampled_from(ALIKE), min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_the_least_and_the_greatest_depend_on_no_order(values, draw):
+    """Of equal values of several types, and of several kinds of NaN, it is always the same one."""
+    other = draw.sample(values, len(values))
+    for total in (min_, max_):
+        found = set()
+        for given_ in (values, other):
+            for tier in ("reference", None):
+                engine, last = Engine(reduce(T, total), tier=tier), None
+                for key, value in enumerate(given_):
+                    for event in engine.push(T, Update(key, value)):
+                        last = event.value
+                found.add(repr(last))
+            engine = Engine(reduce(T, total))
+            events = events_of(engine.push_many({T: {"key": [*range(len(given_))], "value": list(given_)}}))
+            found.add(repr(events[-1].value if events else None))
+        assert len(found) == 1

@@ -17,6 +17,7 @@ from cartesius.columns.stages.rows import Rows, joined
 from cartesius.columns.vectors.ordering import begins, by_code, last_of_each
 from cartesius.columns.vectors.sameness import unchanged
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, concatenated
+from cartesius.results.outputs import is_alike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,14 +147,21 @@ def followed(them: Versions, ordered: ByKey) -> Indices:
     return after
 
 
-def changes_something(them: Versions, ordered: ByKey) -> NDArray[np.bool_]:
-    """Return which versions, by key, are another row than the one before: those that `transiently` lets through."""
+def changes_something(them: Versions, ordered: ByKey, *, by_look: bool = False) -> NDArray[np.bool_]:
+    """Return which versions, by key, are another row than the one before: those that `announcing` lets through.
+
+    ``by_look``: or are equal to it, and may be told apart: those that `transiently` lets through.
+    """
     payload = them.rows.payload
     same = np.zeros(len(ordered.rows), np.bool_)
     candidates = np.flatnonzero(~ordered.first)
     new, old = them.target[ordered.rows[candidates]], them.target[ordered.rows[candidates - 1]]
     both = (new != MISSING) & (old != MISSING)
     same[candidates[both]] = unchanged(payload.take(old[both]), payload.take(new[both]))
+    if by_look and same.any():
+        mine = same[candidates]
+        pairs = zip(payload.take(old[mine]).to_list(), payload.take(new[mine]).to_list(), strict=True)
+        same[candidates[mine]] = [is_alike(before, now) for before, now in pairs]
     return ~same
 
 

@@ -162,6 +162,20 @@ def test_what_optionally_cannot_do_is_refused_when_it_is_built(left, right, rest
         Engine(correlate(x=left, y=right, where=where, yields=lambda x, y: (x, y), restrict=restrict))
 
 
+@pytest.mark.parametrize("missing", [("a",), ("a", "b")])
+def test_a_table_keyed_by_parts_that_may_all_be_missing_is_refused(missing):
+    a, b = Reactive("a", table=True), Reactive("b", table=True)
+
+    def table(key):
+        stack = retracting() | as_table(key) | optionally(*missing)
+        return correlate(a=a, b=b, where=lambda a, b: a.g == b.g, yields=lambda a, b: (a.g, b.g), restrict=stack)
+
+    with pytest.raises(InvalidArgument, match=r"would have no key; write as_table\(\('a', 'b'\)\)"):
+        table("a")
+    engine = Engine(table(("a", "b")))
+    assert [event.value for event in engine.push(b, Update(1, {"g": 1}))] == [Update(1, (None, 1))]
+
+
 def test_a_cycle_of_conditions_is_refused(left, right):
     with pytest.raises(InvalidArgument, match="cycle"):
         correlate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import math
-from datetime import date
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate, storable
+from cartesius.columns.results import events_of
 from cartesius.errors import InvalidArgument
 from restrictions import as_table, cartesian, key_by, most_recently, optionally, retracting
 from restrictions.streams import map_
@@ -432,3 +433,42 @@ def test_a_derived_stream_of_changes_may_be_a_table():
         [],
         [Update(1, 3)],
     ]
+
+
+CET = timezone(timedelta(hours=1))
+ALIKE: dict[str, tuple[Any, Any, Any]] = {
+    "times of one instant": (
+        lambda row: row.hour,
+        datetime(2026, 1, 1, 12, tzinfo=UTC),
+        datetime(2026, 1, 1, 13, tzinfo=CET),
+    ),
+    "decimals": (str, Decimal("1.5"), Decimal("1.50")),
+    "zeros": (str, 0.0, -0.0),
+    "the order of fields": (list, {"a": 1, "b": 2}, {"b": 2, "a": 1}),
+}
+
+
+@pytest.mark.parametrize("cut", [1, 2, 4])
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+@pytest.mark.parametrize("alike", ALIKE)
+def test_rows_that_are_equal_and_can_be_told_apart_leave_nothing_behind(alike, tier, cut):
+    tell, one, other = ALIKE[alike]
+    table = Reactive("table", table=True)
+    changes = [Update(1, one), Update(1, other), Update(2, one), Delete(1)]
+    for output in (reduce(table, count, by=lambda row: str(tell(row))), map_table(table, lambda row: str(tell(row)))):
+        engine, rows = Engine(output, tier=tier), {}
+        for place in range(0, 4, cut):
+            some: list[Any] = changes[place : place + cut]
+            if tier is None and cut > 1:
+                columns = {"key": [each.key for each in some], "deleted": [isinstance(each, Delete) for each in some]}
+                batch = columns | {"value": [getattr(each, "value", None) for each in some]}
+                events = events_of(engine.push_many({table: batch}))
+            else:
+                events = [event for each in some for event in engine.push(table, each)]
+            for event in events:
+                if isinstance(event.value, Delete):
+                    del rows[event.value.key]
+                else:
+                    rows[event.value.key] = event.value.value
+        assert rows == engine.query(output)
+        assert rows == ({str(tell(one)): 1} if output.name.startswith("reduce") else {2: str(tell(one))})
