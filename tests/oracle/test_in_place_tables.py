@@ -72,10 +72,6 @@ JOINS: dict[str, Reactive] = {
     ),
 }
 AS_WRITTEN: dict[str, tuple[Reactive, str]] = {
-    "kept where it may be missing": (
-        x_by_y(lambda x, y: (x, y), retracting() | as_table("x") | optionally("x")),
-        "found by its key",
-    ),
     "outer, by value": (
         x_by_y(lambda x, y: (x, y), retracting() | as_table(("x", "y")) | optionally("x", "y")),
         "found by its key",
