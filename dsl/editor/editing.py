@@ -3,6 +3,8 @@
 Each edit returns a new text and changes nothing else; whoever made it reads the new text, and keeps the old one if
 that is refused. Comments right above a sentence belong to it and move with it.
 
+Invariant: an `otherwise` stays below its own `when`, as what stands above it says what it means.
+
 Source: issue 6, "Rules as text".
 """
 
@@ -47,7 +49,7 @@ def replaced(outline: Outline, number: int, head: str, properties: Mapping[str, 
 
 
 def added(outline: Outline, after: int | None, head: str, properties: Mapping[str, str]) -> str:
-    """Return the text with a new sentence: below the item ``after``, on its level; None: at the end.
+    """Return the text with a new sentence: below the item ``after``, and its `otherwise`; None: at the end.
 
     Raises:
         InvalidRule: There is no such item, or ``head`` has more than one line.
@@ -59,16 +61,21 @@ def added(outline: Outline, after: int | None, head: str, properties: Mapping[st
     item = _item(outline, after)
     written = _written(_margin(lines[item.first]), head, properties)
     apart = [""] if not item.depth else []
-    return "\n".join([*lines[: item.end], *apart, *written, *lines[item.end :]])
+    end = _unit(outline, item)[-1].end
+    return "\n".join([*lines[:end], *apart, *written, *lines[end:]])
 
 
 def deleted(outline: Outline, number: int) -> str:
     """Return the text without the item ``number`` and what belongs to it. A block that is left empty says so.
 
     Raises:
-        InvalidRule: There is no such item.
+        InvalidRule: There is no such item, or an `otherwise` below it needs it.
     """
     item, lines = _item(outline, number), list(outline.page.lines)
+    if len(_unit(outline, item)) > 1:
+        fix = [("fix", "delete that first")]
+        got = "it has one, which would belong to another condition"
+        raise InvalidRule(refusal(f"delete: expected a rule without an `otherwise` but {got}", fix, place=""))
     first = _with_comments(lines, item.first)
     siblings = [each for each in outline.items if each.parent == item.parent]
     if item.parent is not None and len(siblings) == 1:
@@ -83,11 +90,18 @@ def deleted(outline: Outline, number: int) -> str:
 def moved(outline: Outline, number: int, down: bool) -> str:
     """Return the text with the item ``number`` moved before, or after, its neighbour on the same level.
 
+    An `otherwise` goes with its `when`, of either.
+
     Raises:
-        InvalidRule: There is no such item, or no neighbour there.
+        InvalidRule: There is no such item, or no neighbour there, or it is an `otherwise`.
     """
     item, lines = _item(outline, number), outline.page.lines
-    siblings = [each for each in outline.items if each.parent == item.parent]
+    if _is_otherwise(item):
+        fix = [("fix", "move that")]
+        raise InvalidRule(
+            refusal("move: expected a rule but got an `otherwise`, which goes with its `when`", fix, place="")
+        )
+    siblings = [each for each in outline.items if each.parent == item.parent and not _is_otherwise(each)]
     place = siblings.index(item) + (1 if down else -1)
     if not 0 <= place < len(siblings):
         fix = [("fix", "move it the other way")]
@@ -95,8 +109,20 @@ def moved(outline: Outline, number: int, down: bool) -> str:
         raise InvalidRule(refusal(f"move: expected a neighbour but the rule is the {where}", fix, place=""))
     above, below = sorted((item, siblings[place]), key=lambda each: each.first)
     first, second = _with_comments(lines, above.first), _with_comments(lines, below.first)
-    whole = [lines[second : below.end], lines[above.end : second], lines[first : above.end]]
-    return "\n".join([*lines[:first], *(line for part in whole for line in part), *lines[below.end :]])
+    until, end = _unit(outline, above)[-1].end, _unit(outline, below)[-1].end
+    whole = [lines[second:end], lines[until:second], lines[first:until]]
+    return "\n".join([*lines[:first], *(line for part in whole for line in part), *lines[end:]])
+
+
+def _unit(outline: Outline, item: Item) -> list[Item]:
+    """Return an item, and the `otherwise` that belongs to it, if there is one."""
+    siblings = [each for each in outline.items if each.parent == item.parent]
+    return [item, *[each for each in siblings[siblings.index(item) + 1 :][:1] if _is_otherwise(each)]]
+
+
+def _is_otherwise(item: Item) -> bool:
+    guards = item.node.children[:-1] if item.node.data == "guarded" else []
+    return any(guard.data == "otherwise" for guard in guards)
 
 
 def _item(outline: Outline, number: int) -> Item:

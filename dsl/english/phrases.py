@@ -200,17 +200,17 @@ def together(said: Sequence[Phrase], word: str) -> list[Phrase]:
     groups: dict[object, list[Phrase]] = {}
     for number, each in enumerate(said):
         mixes = each.thing is None or (each.negative and word == "or")
-        groups.setdefault(number if mixes else (each.thing, each.negative), []).append(each)
+        groups.setdefault(number if mixes else (each.thing, each.negative, each.holds), []).append(each)
     return [_one(group, word) for group in groups.values()]
 
 
 def _one(group: list[Phrase], word: str) -> Phrase:
-    first, *others = group
-    if not others:
+    first, said = group[0], list(dict.fromkeys(each.said for each in group))
+    if len(said) == 1:  # said once is enough
         return first
     if first.negative:
-        return attrs.evolve(first, said="neither " + " nor ".join(each.said for each in group), negative=False)
-    return attrs.evolve(first, said=listed([each.said for each in group], word))
+        return attrs.evolve(first, said=f"neither {' nor '.join(said)}", negative=False)
+    return attrs.evolve(first, said=listed(said, word))
 
 
 def listed(parts: list[str], word: str) -> str:

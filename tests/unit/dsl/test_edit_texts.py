@@ -352,3 +352,49 @@ def test_a_link_to_a_file_stays_a_link(tmp_path: Path):
     File(link).save(HARBOUR, File(link).load()["version"])
     assert link.is_symlink()
     assert (tmp_path / "target.rules").read_text(encoding="utf-8") == HARBOUR
+
+
+FOLLOWED = (
+    HARBOUR
+    + """
+when draught is at least 12 m: wind velocity must be at most 30 kn
+    name: a
+
+when vessel type is "tanker": wind velocity must be at most 20 kn
+    name: b
+otherwise: wind velocity must be at most 25 kn
+    name: c
+"""
+)
+
+
+def said_of(text: str, name: str) -> str:
+    """What the description says of a rule, without its number."""
+    (line,) = [line for line in RulePack.from_text(text).describe().splitlines() if f"({name};" in line]
+    return line.partition(". ")[2]
+
+
+@pytest.mark.parametrize(("what", "number"), [("up", 1), ("down", 0), ("add", 0), ("add", 1), ("add", 2)])
+def test_an_otherwise_keeps_its_when_whatever_is_moved_or_added(what, number):
+    new = {"head": "when draught is below 2 m: wind velocity must be at most 40 kn", "properties": {}}
+    text = edit({"text": FOLLOWED, "edit": what, "number": number, **new}, "f")["text"]
+    assert {name: said_of(text, name) for name in "abc"} == {name: said_of(FOLLOWED, name) for name in "abc"}
+    assert "vessel type is not" in said_of(text, "c")
+
+
+@pytest.mark.parametrize(
+    ("what", "number", "why"),
+    [("delete", 1, "belong to another condition"), ("up", 2, "goes with its `when`"), ("down", 1, "a neighbour")],
+)
+def test_what_would_part_an_otherwise_from_its_when_is_refused(what, number, why):
+    with pytest.raises(InvalidRule, match=why):
+        edit({"text": FOLLOWED, "edit": what, "number": number}, "f")
+
+
+def test_what_two_conditions_say_alike_is_said_once():
+    text = (
+        HARBOUR
+        + "\nwhen not oil, when not (oil or draught is above 12 m): draught must be at most 5 m\n    name: two\n"
+    )
+    text = text.replace("    draught:", "    oil: yes or no\n    draught:", 1)
+    assert '"oil" does not hold and whose draught is at most 12 m' in said_of(text, "two")
