@@ -282,8 +282,12 @@ def show(expression: Expression) -> str:
         case Apply(arguments=(one, two), name=name) if not name.isidentifier():
             return f"({show(one)} {name} {show(two)})"
         case Apply(function=function, arguments=arguments, name=name):
-            is_lambda = name == "<lambda>" and (text := shown(function)) != name
-            return f"{f'({text})' if is_lambda else name}({', '.join(map(show, arguments))})"
+            text, called = shown(function), name
+            if name == "<lambda>" and text != name:
+                called = f"({text})"
+            elif not hasattr(function, "__qualname__"):  # an object that is called says what it is
+                called = f"{name}[{text}]"
+            return f"{called}({', '.join(map(show, arguments))})"
         case Tuple(items=items):
             return f"({', '.join(map(show, items))},)"
         case Fields(names=names, items=items):
