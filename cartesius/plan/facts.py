@@ -318,7 +318,7 @@ def may_hold(of: Planned) -> bool:
 
 
 def remembers(of: Planned) -> bool:
-    """Whether a copy remembers more than the events that it holds, and so is never as a fresh one again."""
+    """Whether a copy remembers more than the events that it holds, and so may never be as a fresh one again."""
     return any(
         (isinstance(one, Choose) and one.counts > 0)
         or (isinstance(one, Opaque) and one.held == "" and one.variables != (0, 0))

@@ -273,8 +273,8 @@ class windowing(Restriction):
         if any(self._is_ending(window, now) for event in rest for window in self._concerned(event)):
             next_batch()
             self._take_pending(rest)
-        elif any(self._is_between(event, now) for event in rest):
-            self.pending = Queue(event for event in rest if not self._is_between(event, now))
+        elif between := {id(event) for event in rest if self._is_between(event, now)}:
+            self.pending = Queue(event for event in rest if id(event) not in between)
         shown = sorted(window for window in self.contents if self._is_due(window, now))
         for window in shown:
             self._release(window, now)

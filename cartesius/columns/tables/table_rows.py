@@ -17,7 +17,6 @@ from cartesius.columns.stages.rows import Rows, joined
 from cartesius.columns.vectors.ordering import begins, by_code, last_of_each
 from cartesius.columns.vectors.sameness import unchanged
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, concatenated
-from cartesius.results.outputs import is_alike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -157,11 +156,7 @@ def changes_something(them: Versions, ordered: ByKey, *, by_look: bool = False) 
     candidates = np.flatnonzero(~ordered.first)
     new, old = them.target[ordered.rows[candidates]], them.target[ordered.rows[candidates - 1]]
     both = (new != MISSING) & (old != MISSING)
-    same[candidates[both]] = unchanged(payload.take(old[both]), payload.take(new[both]))
-    if by_look and same.any():
-        mine = same[candidates]
-        pairs = zip(payload.take(old[mine]).to_list(), payload.take(new[mine]).to_list(), strict=True)
-        same[candidates[mine]] = [is_alike(before, now) for before, now in pairs]
+    same[candidates[both]] = unchanged(payload.take(old[both]), payload.take(new[both]), by_look=by_look)
     return ~same
 
 
