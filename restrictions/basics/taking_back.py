@@ -83,7 +83,7 @@ class as_table(Restriction):
     restrictions of memory (`most_recently`, `earliest`, `momentarily`).
 
     Raises:
-        InvalidArgument: The key is neither.
+        InvalidArgument: The key is neither; when a correlation is built: all slots named may be missing, and not others.
 
     Law:
         To apply its changes to an empty dict gives the table that a from-scratch evaluation gives (beside

@@ -118,13 +118,8 @@ def _has_one_key(join: Join) -> bool:
 
 
 def _same_key(join: Join, output: Output, missing: Sequence[bool]) -> Stage | str:
-    if any(missing):
-        if len(join.slots) != 2 or len(join.pattern.conditions()) != 1:
-            return _foreign_keys(join, output, missing)
-        if isinstance(output, ToRows) and not (
-            any(not missing[slot] for slot in output.keyed) or len(output.keyed) == len(join.slots)
-        ):
-            return "a row may have no key"
+    if any(missing) and (len(join.slots) != 2 or len(join.pattern.conditions()) != 1):
+        return _foreign_keys(join, output, missing)
     return SameKey(join, output, missing)
 
 

@@ -188,7 +188,6 @@ OTHERS = "there is no kernel for its restrictions together"
             "parts may be missing by more than the keys of tables",
         ),
         (rows(lambda x, key_y: x == key_y, ("x", "y"), optionally("x", "y")), "parts may be missing that name others"),
-        (rows(lambda key_x, key_y: key_x == key_y, "x", optionally("x")), "a row may have no key"),
         (rows(None, lambda x: x, x=LEFT), "its results are no rows by the key of a slot"),
         (rows(None, "x", key_by(x=lambda x: x), x=LEFT), OTHERS),
         (rows(None, "x", most_recently("x"), x=LEFT), OTHERS),
