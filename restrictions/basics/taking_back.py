@@ -83,7 +83,7 @@ class as_table(Restriction):
     restrictions of memory (`most_recently`, `earliest`, `momentarily`).
 
     Raises:
-        InvalidArgument: The key is neither; when a correlation is built: all slots named may be missing, and not others.
+        InvalidArgument: The key is neither; when a correlation is built: a row may lack all the slots named.
 
     Law:
         To apply its changes to an empty dict gives the table that a from-scratch evaluation gives (beside
