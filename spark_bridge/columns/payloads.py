@@ -112,7 +112,7 @@ def _nullable(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def unreadable(table: pa.Table, schema: t.StructType) -> dict[int, str]:
-    """Return which rows have a value that Python has not, and why: odd days, or keys that are no names of fields."""
+    """Return which rows have a value that Python has not, and why: odd days, odd bytes, keys that name no fields."""
     found: dict[int, str] = {}
     for place, field in enumerate(schema):
         for kinds, is_wrong, why in _OBJECTIONS:
@@ -172,6 +172,27 @@ def _beyond(array: pa.Array, kind: t.DataType) -> Mask:
     return found
 
 
+def _undecodable(array: pa.Array, kind: t.DataType) -> Mask:
+    """Return which values are texts that are no UTF-8: Spark checks no bytes that it takes for a text."""
+    found = np.zeros(len(array), np.bool_)
+    if not isinstance(kind, t.StringType):
+        return found
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        values = array.cast(pa.binary()).to_pylist()
+        found[:] = [value is not None and not _is_text(value) for value in values]
+    return found
+
+
+def _is_text(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _taken(array: pa.Array, kind: t.DataType) -> Mask:
     """Return which values are maps with a key that is no field of a record."""
     if not isinstance(kind, t.MapType) or not isinstance(kind.keyType, t.StringType):
@@ -183,6 +204,7 @@ def _taken(array: pa.Array, kind: t.DataType) -> Mask:
 
 _OBJECTIONS: Final = (
     (_TIMES, _beyond, "is beyond the years 1 to 9999"),
+    ((t.StringType,), _undecodable, "is no UTF-8"),
     ((t.MapType,), _taken, "has a key that Python finds on any object, such as '__class__'"),
 )
 

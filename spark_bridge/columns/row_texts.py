@@ -2,7 +2,7 @@
 
 Numbers are as Python writes them. What JSON lacks is spelled: NaN and the infinities and binary (base64) as strings,
 timestamps in UTC with microseconds, maps whose keys are no strings as lists of entries; fields that are null are left
-out.
+out. What is no UTF-8 in a text is U+FFFD.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from cartesius import Delete, Update
 from cartesius.data.records import Record, fields_of
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def _texts(column: pa.Array) -> list[str]:
     if pa.types.is_integer(kind):
         return [text or "" for text in column.cast(pa.string()).to_pylist()]
     if pa.types.is_string(kind):
-        return ["" if text is None else _quoted(text) for text in column.to_pylist()]
+        values = column.cast(pa.binary()).to_pylist()
+        return ["" if value is None else _quoted(value.decode(errors="replace")) for value in values]
     if pa.types.is_float32(kind):  # 0.1, not what is closest to it among the doubles
         return ["" if text is None else _number(float(text)) for text in column.cast(pa.string()).to_pylist()]
     if pa.types.is_floating(kind):
@@ -82,6 +84,10 @@ def value_text(value: Any) -> str:
 def _plain(value: Any) -> Any:
     """Return a value as JSON has it: what it lacks is spelled."""
     match value:
+        case Update():
+            return {"key": _plain(value.key), "value": _plain(value.value)}
+        case Delete():
+            return {"key": _plain(value.key), "value": None}
         case Record():
             return _plain(fields_of(value))
         case Mapping() if all(isinstance(key, str) for key in value):
@@ -119,7 +125,7 @@ def _text(scalar: Any) -> str:
     if pa.types.is_map(kind):
         entries = [(entry["key"], entry["value"]) for entry in scalar.values]
         if pa.types.is_string(kind.key_type):
-            return f"{{{','.join(f'{_quoted(key.as_py())}:{_text(item)}' for key, item in entries)}}}"
+            return f"{{{','.join(f'{_text(key)}:{_text(item)}' for key, item in entries)}}}"
         return f"[{','.join(_fields((('key', key), ('value', item))) for key, item in entries)}]"
     if not pa.types.is_binary(kind) and not pa.types.is_decimal(kind) and not pa.types.is_boolean(kind):
         return _texts(pa.repeat(scalar, 1))[0]

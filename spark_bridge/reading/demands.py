@@ -107,7 +107,7 @@ class Demands:
             InvalidArgument: Its rows cannot be spread like this, or the types of its results cannot be told.
         """
         outputs = program.outputs
-        split = Partitioning(outputs, self.split, in_order=self.in_order)
+        split = self._partitioning(program)
         for name in self.columns:
             split.check_table(program.inputs[name])
         names = [program.names[output] for output in outputs]
@@ -119,6 +119,16 @@ class Demands:
             name for name, output in zip(names, outputs, strict=True) if self.split and not split.is_split(output)
         )
         return Met(schemas, everywhere)
+
+    def _partitioning(self, program: Program) -> Partitioning:
+        return Partitioning(program.outputs, self.split, in_order=self.in_order)
+
+    def alike(self, program: Program) -> frozenset[str]:
+        """Return the names under which events come that every bucket has alike."""
+        split = self._partitioning(program)
+        names = {name: reactive for reactive, name in program.names.items()}
+        names |= {join.name: reactive for reactive, join in program.join_of.items()}
+        return frozenset(name for name, reactive in names.items() if not split.is_split(reactive))
 
     def check_follows(self, outputs: tuple[Reactive, ...], before: tuple[Reactive, ...]) -> None:
         """Check that a program reads what there is, and gives what another one gave, at the same places.

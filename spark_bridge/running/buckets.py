@@ -12,6 +12,7 @@ Invariant: no greenlet outlives a call: the engine is local to it, and unwinds i
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from cartesius import Engine, Event, Reactive
     from cartesius.columns.batches.feeds import Feed
+    from spark_bridge.reading.demands import Demands
     from spark_bridge.running.row_errors import OnError
     from spark_bridge.state.bucket_states import Opened
     from spark_bridge.transport.arrivals import Input
@@ -148,7 +150,7 @@ class Buckets:
         self._change(opened, chunks.get(len(self.inputs), ()), out)
         engine, waiting = opened.engine, opened.held or {}
         held = [restored(source, waiting.get(source.name)) for source in self.inputs]
-        call = _Call(engine, out, bucket, self.on_error)
+        call = _Call(engine, out, bucket, self.on_error, self.states.demands)
         rows = call.readable(self._columns(chunks))
         call.out.add(opened.changes)
         if state is None:
@@ -180,7 +182,7 @@ class Buckets:
         """Go on with the programs that have come, one after the other; one that cannot follow is a letter."""
         if not chunks:
             return
-        call = _Call(opened.engine, out, opened.bucket, self.on_error)
+        call = _Call(opened.engine, out, opened.bucket, self.on_error, self.states.demands)
         changes = call.readable([Columns(CHANGES, unpacked(chunks, chunk_schema(CHANGES.schema)))])
         refused = []
         for one, row, _ in Arrivals(changes).between(0, len(changes[0])):
@@ -215,11 +217,14 @@ def _arrived(*parts: Any) -> Buckets:
 class _Call:
     """One call of one bucket."""
 
-    def __init__(self, engine: Engine, out: Emission, bucket: int, on_error: OnError) -> None:
+    def __init__(
+        self, engine: Engine, out: Emission, bucket: int, on_error: OnError, demands: Demands | None = None
+    ) -> None:
         self.engine = engine
         self.out = out
         self.bucket = bucket
         self.on_error = on_error
+        self._demands = demands
 
     def readable(self, columns: Sequence[Columns]) -> list[Columns]:
         """Return the rows that can be used; the others are letters."""
@@ -233,8 +238,8 @@ class _Call:
         if reasons.null_count < len(reasons):
             bad = {row: reason for row, reason in enumerate(reasons.to_pylist()) if reason is not None}
         wrong = {row: unreadable(reason) for row, reason in one.unreadable().items() if row not in bad}
-        told = bad | (wrong if self._is_told(one) else {})
-        self._aside("dead", [(one, row, reason) for row, reason in told.items()])
+        if self._is_told(one):
+            self._aside("dead", [(one, row, reason) for row, reason in (bad | wrong).items()])
         if not bad and not wrong:
             return one
         is_good = np.ones(len(one), np.bool_)
@@ -275,9 +280,7 @@ class _Call:
 
     def _take(self, events: list[Event]) -> None:
         self.out.add(events)
-        for event, name, reason in self.engine.take_late():
-            end = event.end if isinstance(event.end, int) and event.end >= EARLIEST else None  # else it is infinite
-            self.out.letter(kind_of_late(reason), name, reason, end, value_text(event.value))
+        self._late([(None, *late) for late in self.engine.take_late()])
 
     def use(self, columns: Sequence[Columns]) -> None:
         """Use rows, in order."""
@@ -309,15 +312,30 @@ class _Call:
             self.out.add_parts(parts)
         if found.late:
             self.engine.take_late()
-        self._late([(*arrivals.at(first + step), name, reason) for step, (_, name, reason) in found.late])
+        self._late([(arrivals.at(first + step), *late) for step, late in found.late])
         return first + found.done
 
-    def _late(self, late: Sequence[tuple[Columns, int, str, str]]) -> None:
-        """Make letters of what was set aside: of which source, which row, where, and why."""
-        mine = [item for item in late if self._is_told(item[0])]
-        told = [(one, row, f"{why} (at {name})" if name != one.source.name else why) for one, row, name, why in mine]
-        for kind in "late", "dead":
-            self._aside(kind, [letter for letter in told if kind_of_late(letter[2]) == kind])
+    def _late(self, late: Sequence[tuple[tuple[Columns, int] | None, Event, str, str]]) -> None:
+        """Make letters of what was set aside: with which row, if with one, which event, where, and why.
+
+        That is the row itself; or an event that was derived of it or held until it came, and the letter tells of that.
+        """
+        rows: defaultdict[str, list[tuple[Columns, int, str]]] = defaultdict(list)
+        for found, event, name, why in late:
+            reason = f"{why} (at {name})" if name != event.reactive else why
+            if found is not None and _is_of_row(event, *found):
+                if self._is_told(found[0]):
+                    rows[kind_of_late(why)].append((*found, reason))
+            elif self.bucket == 0 or event.reactive not in self._alike:
+                end = event.end if isinstance(event.end, int) and event.end >= EARLIEST else None  # else it is infinite
+                self.out.letter(kind_of_late(why), event.reactive, reason, end, value_text(event.value))
+        for kind, mine in rows.items():
+            self._aside(kind, mine)
+
+    @cached_property
+    def _alike(self) -> frozenset[str]:
+        """The reactives of which each bucket has the same events."""
+        return frozenset() if self._demands is None else self._demands.alike(self.engine._program)
 
     def _use_row(self, one: Columns, row: int, time: int) -> bool:
         """Use a row; return whether it was set aside instead."""
@@ -344,8 +362,18 @@ class _Call:
             return True
         self.out.add(events)
         if engine.late:
-            self._late([(one, row, name, reason) for _, name, reason in engine.take_late()])
+            self._late([((one, row), *late) for late in engine.take_late()])
         return False
+
+
+def _is_of_row(event: Event, one: Columns, row: int) -> bool:
+    """Whether an event is that of a row; what was held until it came may be of its source and time, too."""
+    if event.reactive != one.source.name or event.end != one.numbers(TIME)[row]:
+        return False
+    if one.source.type is not None:
+        return True
+    value = one.value(row)
+    return bool(event.value == value) or value_text(event.value) == value_text(value)  # NaN is not equal to itself
 
 
 def _is_broken(error: Exception) -> bool:

@@ -73,11 +73,12 @@ def tagged(source: Source, buckets: int, plausible: Plausible, called: int = 1) 
     else:
         time = f.coalesce(f.unix_micros(column(source.event_time)), f.lit(NO_TIME))
     frame = source.frame.select(
-        f.when(reason.isNull(), _bucket(source, buckets)).otherwise(f.lit(0)).alias("bucket"),
+        *(column(field.name).alias(f"column {place}") for place, field in enumerate(source.schema)),
         sequence.cast("long").alias("sequence"),
         time.alias("time"),
         reason.alias("reason"),
-        *(column(field.name).alias(f"column {place}") for place, field in enumerate(source.schema)),
+        # The last: of an expression of n columns that are renamed after it, Spark's optimizer makes 2**n.
+        f.when(reason.isNull(), _bucket(source, buckets)).otherwise(f.lit(0)).alias("bucket"),
     ).mapInArrow(packer(source.schema, called), PACKED)
     bucket = f.col("bucket")
     if source.partition is None and buckets > 1:

@@ -55,7 +55,7 @@ def packer(schema: t.StructType, called: int = 1) -> Callable[[Iterator[Any]], I
     """Return the function, for Spark's ``mapInArrow``, that packs the rows of a source.
 
     Args:
-        schema: The columns that travel; before them come the bucket and what `chunk_schema` has beside them.
+        schema: The columns that travel; after them come what `chunk_schema` has beside them, and the bucket.
         called: How many buckets, from the first one on, get a chunk at least: all, if each has rows that wait for the
             first call (`static_frames`).
     """
@@ -80,8 +80,10 @@ def _packed(batches: Sequence[pa.RecordBatch], target: pa.Schema, called: int) -
     # Where all lists of a column are empty, Spark 4.0 sends no offsets of what is in them. When pyarrow measures or
     # writes such a column, it reads the first of them, which kills the worker. What it has taken has offsets again.
     table = pa.Table.from_batches(batches)
-    bucket = table.column(0).to_numpy()
-    columns = [column.cast(field.type) for column, field in zip(table.columns[1:], target, strict=True)]
+    *own, bucket = table.columns
+    bucket = bucket.to_numpy()
+    own = own[-len(_HELPERS) :] + own[: -len(_HELPERS)]
+    columns = [column.cast(field.type) for column, field in zip(own, target, strict=True)]
     table = pa.Table.from_arrays(columns, schema=target)
     if (bucket != bucket[0]).any():
         small = bucket.astype(np.int16) if bucket.max() < 1 << 15 else bucket  # which are sorted by their digits

@@ -16,6 +16,7 @@ from spark_bridge.columns.payloads import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -90,7 +91,7 @@ def _codes_of(array: pa.Array) -> Iterator[Ints]:
         bits = array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False).view(np.int64)
         codes = np.where(bits < 0, bits ^ _LAST, bits)
     elif pa.types.is_nested(kind):
-        codes = _ranks(pa.array([None if value is None else repr(value) for value in array.to_pylist()], pa.string()))
+        codes = _ranks(pa.array([None if value is None else repr(value) for value in _values(array)], pa.string()))
     elif pa.types.is_integer(kind):
         codes = array.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     elif pa.types.is_boolean(kind):
@@ -104,6 +105,26 @@ def _codes_of(array: pa.Array) -> Iterator[Ints]:
     if array.null_count:
         yield np.asarray(array.is_null().to_numpy(zero_copy_only=False), np.int64)
     yield codes
+
+
+def _values(array: pa.Array) -> list[Any]:
+    """Return values of Python's that tell the values of an array apart, also where a text is no UTF-8."""
+    try:
+        found: list[Any] = array.to_pylist()
+    except UnicodeDecodeError:  # of a static frame, whose rows are ordered before they are read
+        found = array.cast(_undecoded(array.type)).to_pylist()
+    return found
+
+
+def _undecoded(kind: pa.DataType) -> pa.DataType:
+    types = pa.types
+    if types.is_struct(kind):
+        return pa.struct([field.with_type(_undecoded(field.type)) for field in kind])
+    if types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_undecoded(kind.value_type)))
+    if types.is_map(kind):
+        return pa.map_(_undecoded(kind.key_type), _undecoded(kind.item_type))
+    return pa.binary() if types.is_string(kind) else kind
 
 
 def _ranks(array: pa.Array) -> Ints:

@@ -9,7 +9,7 @@ import math
 import random
 from collections import Counter
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 from pyspark.sql import types as t
@@ -22,17 +22,18 @@ from cartesius.errors import InvalidArgument
 from cartesius.programs.programs import Program
 from restrictions import retracting
 from restrictions.tables import changelog
+from spark_bridge.columns.row_texts import value_text
 from spark_bridge.columns.schemas import result_schema
 from spark_bridge.reading.demands import check_reads
 from spark_bridge.running.row_errors import raised
 from spark_bridge.transport.dead_letters import kind_of_late
 from spark_bridge.transport.emission import CHANGES, Emission
 from spark_bridge.transport.packing import EARLIEST
-from tests.laws.spark_model import Row
+from tests.laws.spark_model import Row, micros
 from tests.oracle.tier_programs import FAMILIES, Case, Choices, case_of, fresh, used_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from spark_bridge.transport.emission import Layout
 
@@ -224,12 +225,16 @@ def _rank(value: Any) -> tuple[Any, ...]:
     return (0, value)
 
 
+Unused: TypeAlias = tuple[str, str, str, str, int | None]
+"""What was not used: dead or late, why and at which slot, which rows or derived events, what these were, and when."""
+
+
 def in_process(
     drawn: Drawn, rows: Sequence[Row], *, lateness: int | None, clock: int | None, close: bool
-) -> tuple[list[Any], Counter[tuple[str, str, str]]]:
-    """What an engine in this process gives, and what it does not use: dead or late, at which slot or input, and why."""
+) -> tuple[list[Any], Counter[Unused]]:
+    """What an engine in this process gives, and what it does not use."""
     engine = Engine(*drawn.outputs, lateness=lateness)
-    found, unused = [], Counter[tuple[str, str, str]]()
+    found, unused = [], Counter[Unused]()
     for row in rows:
         reactive = drawn.inputs[row.source]
         try:
@@ -237,20 +242,29 @@ def in_process(
         except Exception as error:  # a body of the program's: the push is undone
             if isinstance(error, CartesiusError) and not isinstance(error, InvalidArgument):
                 raise
-            unused["dead", row.source, raised(error, engine.take_failure())] += 1
+            unused["dead", raised(error, engine.take_failure()), row.source, "", _told(row.at)] += 1
     if clock is not None and clock > engine.clock:
         found += engine.advance(clock)
     found += engine.close() if close else []
-    unused.update((kind_of_late(reason), name, reason) for _, name, reason in engine.late)
+    for event, slot, why in engine.late:
+        reason = why if slot == event.reactive else f"{why} (at {slot})"
+        text = "" if event.reactive in drawn.inputs else value_text(event.value)
+        unused[kind_of_late(why), reason, event.reactive, text, _told(event.end)] += 1
     return found, unused
 
 
-def set_aside_of(letters: Sequence[Mapping[str, Any]]) -> Counter[tuple[str, str, str]]:
-    """What the bridge does not use, in the same words: it adds the slot where that is not called as the source."""
-    found = Counter[tuple[str, str, str]]()
+def _told(time: Any) -> int | None:
+    """When, as letters say it: not where it is before all time, or has no end."""
+    return time if isinstance(time, int) and time >= EARLIEST else None
+
+
+def set_aside_of(letters: Sequence[Mapping[str, Any]], inputs: Collection[str]) -> Counter[Unused]:
+    """What the bridge does not use, in the same words."""
+    found = Counter[Unused]()
     for letter in letters:
-        reason, _, slot = letter["reason"].partition(" (at ")
-        found[letter["kind"], slot.removesuffix(")") or letter["source"], reason if slot else letter["reason"]] += 1
+        text = "" if letter["source"] in inputs else letter["payload"]
+        at = None if letter["at"] is None else micros(letter["at"])
+        found[letter["kind"], letter["reason"], letter["source"], text, at] += 1
     return found
 
 

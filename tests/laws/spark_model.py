@@ -318,7 +318,7 @@ class MicroBatches:
         change, schema, places = row["change"], layout.schemas[name], layout.value.names
         fields = {field: row[f"value_{places.index(field)}"] for field in layout.own(name).names}
         key = row[f"key_{layout.keys.index(schema.key)}"] if schema.key in layout.keys else None
-        times = {name: None if row[name] is None else _micros(row[name]) for name in ("start", "end")}
+        times = {name: None if row[name] is None else micros(row[name]) for name in ("start", "end")}
         return {
             "output": name,
             "bucket": row["bucket"],
@@ -335,13 +335,14 @@ def packed(
     if not rows:
         return []
     columns = [
-        [bucket_of(source, row, count) for row in rows],
+        *([row.columns[field.name] for row in rows] for field in source.schema),
         [row.sequence if source.sequence is not None or source.event_time is None else 0 for row in rows],
         [row.at for row in rows],
         [None] * len(rows),
-        *([row.columns[field.name] for row in rows] for field in source.schema),
+        [bucket_of(source, row, count) for row in rows],
     ]
-    kinds = [pa.int32(), *chunk_schema(source.schema).types]
+    sequence, time, reason, *own = chunk_schema(source.schema).types
+    kinds = [*own, sequence, time, reason, pa.int32()]
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     whole = pa.RecordBatch.from_arrays(arrays, names=[f"column {place}" for place in range(len(arrays))])
     size = draw.randint(1, len(rows))
@@ -367,5 +368,5 @@ def _frame(chunks: Sequence[tuple[int, bytes]]) -> pd.DataFrame:
     return pd.DataFrame({"source": [source for source, _ in chunks], "chunk": [chunk for _, chunk in chunks]})
 
 
-def _micros(moment: datetime) -> int:
+def micros(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
