@@ -23,7 +23,7 @@ def moved(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
     Args:
         before: What is said of it with a state: ``buckets``, their number, and ``keys``, the column by which each
-            source is split, and ``static``, the digests of static frames.
+            source is split, ``static``, the digests of static frames, and ``deleted``, the columns that delete rows.
         now: Likewise of the query.
     """
     count, now_count = before["buckets"], now["buckets"]
@@ -35,6 +35,10 @@ def moved(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     keys, now_keys = before["keys"], now["keys"]
     if keys != now_keys and count > 1:
         return f"its rows were spread over the buckets by {keys}, and not by {now_keys}; write partition_by={keys}"
+    deleted, now_deleted = before.get("deleted"), now.get("deleted")
+    if deleted is not None and deleted != now_deleted:  # what deleted a row would be an update of it, or the reverse
+        was = f"deleted={deleted or None}"
+        return f"its states are of {was}, and it has deleted={now_deleted or None} now; write {was}"
     if before.get("live", False) != now.get("live", False):
         had, has = ("had", "has not") if before.get("live") else ("had not", "has")
         return f"its program {had} changes=, and {has} now; give it as it was"

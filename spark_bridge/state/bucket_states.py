@@ -118,6 +118,7 @@ class BucketStates:
         columns = json.dumps(self._columns, sort_keys=True)
         inputs = hashlib.blake2b(columns.encode(), digest_size=16).hexdigest()
         spread = {"buckets": self.buckets, "keys": dict(self.keys), "static": dict(self.static)}
+        spread["deleted"] = {one.name: one.deleted for one in self.inputs if one.deleted is not None}
         spread |= {} if self.live is None else {"live": True}
         about = json.dumps({"program": json.loads(card), "inputs": self._columns, **spread})
         return Header(0, 0, program, inputs, about)

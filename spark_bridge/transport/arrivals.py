@@ -182,7 +182,7 @@ def restored(source: Input, stored: bytes | None) -> Columns:
         )
         message = (
             f"restore: expected rows of {source.name!r} that wait to have the columns {now} but they were stored with"
-            f" {before}; keep key=, deleted= and the columns as they were"
+            f" {before}; keep key= and the columns as they were"
         )
         raise SnapshotMismatch(message)
     return Columns(source, table)

@@ -250,9 +250,9 @@ def test_rows_that_wait_are_refused_where_their_columns_have_changed():
     before = buckets_of(seen, inputs=INPUTS[:1])
     state = run(before, 0, None, [at_ship(5, 7, "A")], 1, holds=True).state
     assert shown(run(before, 0, state, [], 9, holds=True)) == [("update", 7, {"berth": "A"}, 5)]
-    gone = t.StructType([*SHIP, t.StructField("gone", t.BooleanType())])
-    after = buckets_of(seen, inputs=[Input("ship", gone, ("mmsi", "berth"), True, "mmsi", "gone", is_split=True)])
-    with pytest.raises(SnapshotMismatch, match=r"rows of 'ship' that wait to have .* gone bool but they were stored"):
+    keyed = t.StructType([*SHIP, t.StructField("imo", t.LongType())])
+    after = buckets_of(seen, inputs=[Input("ship", keyed, ("mmsi", "berth"), True, "imo", is_split=True)])
+    with pytest.raises(SnapshotMismatch, match=r"rows of 'ship' that wait to have .* imo int64 but they were stored"):
         run(after, 0, state, [], 9, holds=True)
 
 

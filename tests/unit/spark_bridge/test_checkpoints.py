@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
+from pyspark.sql import types as t
 
+from cartesius import Reactive, correlate
 from cartesius.errors import SnapshotMismatch
+from restrictions import as_table, retracting
 from spark_bridge.state.checkpoints import CheckpointNote, objection
+from tests.laws.spark_model import MicroBatches, Row, planned
 
 NOTE: dict[str, Any] = {
     "waits": True,
@@ -78,3 +83,35 @@ def test_a_damaged_note_is_named(monkeypatch, text):
     monkeypatch.setattr(note, "_path", "kept/{}".format, raising=False)
     with pytest.raises(SnapshotMismatch, match=r"kept/cartesius.json: expected what a query has noted .* damaged"):
         note.read()
+
+
+KINDS = {"at": t.TimestampType(), "mmsi": t.LongType(), "name": t.StringType(), "gone": t.BooleanType()}
+SHIPS = {"ship": t.StructType([t.StructField(name, kind) for name, kind in KINDS.items()])}
+
+
+def plan_of(**options):
+    ship = Reactive("ship", table=True, key="mmsi")
+    listed = correlate(
+        ship=ship, yields=lambda ship: {"name": ship.name}, restrict=retracting() | as_table("ship"), name="listed"
+    )
+    return planned(listed, SHIPS, is_streaming=True, order="arrival", buckets=1, **options)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        ({"deleted": "gone"}, {}, "has deleted=None now; write deleted={'ship': 'gone'}"),
+        ({}, {"deleted": "gone"}, "has deleted={'ship': 'gone'} now; write deleted=None"),
+    ],
+)
+def test_what_deletes_rows_stays_so(before, now, told):
+    """Otherwise deletions would become updates, and `gone` a new column, which is ignored."""
+    notes = [plan_of(**options).runner.states.note(waits=False) for options in (before, now)]
+    assert objection(notes[0], notes[0], {}) == ""
+    assert told in objection(*notes, {})
+    batches = MicroBatches(plan_of(**before), random.Random(0))
+    batches.run([Row("ship", 1_700_000_000_000_000, {"mmsi": 1, "name": "EVA", "gone": False})])
+    batches.restart(plan_of(**now))
+    with pytest.raises(SnapshotMismatch, match="its states are of deleted="):
+        batches.run([Row("ship", 1_700_000_001_000_000, {"mmsi": 1, "name": "EVA", "gone": True})])
+    assert [result["value"] for result in batches.results] == [{"name": "EVA"}]

@@ -47,8 +47,8 @@ for buckets in (1, 2):
     rows = 3
     columns = [hollow(field.type, rows) for field in target if field.name.startswith("x")]
     helpers = [numbers(np.int64, rows, rows), numbers(np.int64, rows, rows), pa.nulls(rows, pa.string())]
-    arrays = [numbers(np.int32, rows, buckets), *helpers, *columns]
-    batch = pa.RecordBatch.from_arrays(arrays, names=["bucket", *target.names])
+    arrays = [*columns, *helpers, numbers(np.int32, rows, buckets)]
+    batch = pa.RecordBatch.from_arrays(arrays, names=[*target.names[3:], *target.names[:3], "bucket"])
     for sent in ([batch], [batch, batch]):
         found = [out for each in packer(schema)(iter(sent)) for out in each.to_pylist()]
         assert [each["bucket"] for each in found] == list(range(buckets)), found
