@@ -146,7 +146,7 @@ class Buckets:
         """
         # Not durable=True: what is pushed was read from Arrow, and so is plain data.
         opened = self.states.open(bucket, state, holds=holds or follows)
-        out = Emission(self.layout, frozenset() if bucket == 0 else self.everywhere)
+        out = Emission(self.layout, frozenset() if bucket == 0 else self.everywhere, self.on_error)
         self._change(opened, chunks.get(len(self.inputs), ()), out)
         engine, waiting = opened.engine, opened.held or {}
         held = [restored(source, waiting.get(source.name)) for source in self.inputs]
@@ -327,8 +327,7 @@ class _Call:
                 if self._is_told(found[0]):
                     rows[kind_of_late(why)].append((*found, reason))
             elif self.bucket == 0 or event.reactive not in self._alike:
-                end = event.end if isinstance(event.end, int) and event.end >= EARLIEST else None  # else it is infinite
-                self.out.letter(kind_of_late(why), event.reactive, reason, end, value_text(event.value))
+                self.out.letter_of(kind_of_late(why), event, reason)
         for kind, mine in rows.items():
             self._aside(kind, mine)
 

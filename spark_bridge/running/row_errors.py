@@ -79,7 +79,7 @@ def failed_on_row(error: Exception, failure: Failure, bucket: int, source: str, 
     return _failed(
         error,
         failure,
-        f"on the row of {source!r} at {_moment(time)} in bucket {bucket}: {shortened(row)}; {_MEND}",
+        f"on the row of {source!r} at {moment(time)} in bucket {bucket}: {shortened(row)}; {_MEND}",
     )
 
 
@@ -87,7 +87,7 @@ def failed_without_row(error: Exception, failure: Failure, bucket: int) -> RuleR
     """Return the error of a query that fails on a deadline, or on the end of the sources."""
     due = "as the sources ended"
     if failure.deadline is not None:
-        due = f"on what was due at {_moment(failure.deadline)}"
+        due = f"on what was due at {moment(failure.deadline)}"
     mend = "mend the rule, and go on with the state by spark_bridge.migrate"
     return _failed(error, failure, f"{due} in bucket {bucket}, so that no row can be set aside; {mend}")
 
@@ -128,7 +128,8 @@ def _where(error: Exception, failure: Failure | None) -> str:
     return f" ({', '.join([*places, f'in {failure.correlation!r}: {failure.pattern}'])})"
 
 
-def _moment(time: int) -> str:
+def moment(time: Any) -> str:
+    """Return when something was, in microseconds, as people write it."""
     try:
         return (_EPOCH + timedelta(microseconds=time)).isoformat()
     except OverflowError:

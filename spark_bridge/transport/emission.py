@@ -18,8 +18,11 @@ import pyarrow.compute as pc
 from pyspark.sql import types as t
 
 from cartesius import Delete, Update
+from cartesius.errors import InvalidArgument, shortened
 from spark_bridge.columns.result_columns import array_of
+from spark_bridge.columns.row_texts import value_text
 from spark_bridge.columns.values import arrow_type, to_arrow
+from spark_bridge.running.row_errors import moment
 from spark_bridge.transport.packing import EARLIEST
 from spark_bridge.transport.wire import read
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.rows import Flow
     from cartesius.data.events import Time
     from spark_bridge.columns.schemas import ResultSchema
+    from spark_bridge.running.row_errors import OnError
 
 CHANGES: Final = ("event", "retract", "update", "delete")
 """What a result says, by its code."""
@@ -187,10 +191,13 @@ class Emission:
     Args:
         layout: The columns.
         silent: The outputs that are told elsewhere.
+        on_error: What becomes of a result that does not fit its columns: ``"dead_letter"``, it is a letter of its
+            output; otherwise, it is raised.
     """
 
-    def __init__(self, layout: Layout, silent: frozenset[str]) -> None:
+    def __init__(self, layout: Layout, silent: frozenset[str], on_error: OnError = "fail") -> None:
         self.layout = layout
+        self._on_error = on_error
         self._places = {name: place for place, name in enumerate(layout.names) if name not in silent}
         self._parts: list[tuple[int, pa.RecordBatch]] = []
         self._events: list[Event] = []
@@ -209,6 +216,11 @@ class Emission:
         """Take a row that was not used."""
         self._letters.setdefault(kind, []).append((source, reason, time, payload))
 
+    def letter_of(self, kind: str, event: Event, reason: str) -> None:
+        """Take a derived event that was not used, or cannot be told."""
+        end = event.end if isinstance(event.end, int) and event.end >= EARLIEST else None  # else it is infinite
+        self.letter(kind, event.reactive, reason, end, value_text(event.value))
+
     def parts(self) -> list[tuple[int, pa.RecordBatch]]:
         """Return all of it: of each part the place of the output, or the number of the kind, and its rows."""
         self._settle()
@@ -225,7 +237,28 @@ class Emission:
         for name, place in self._places.items():
             mine = [event for event in events if event.reactive == name]
             if mine:
-                self._parts.append((place, self._of_events(name, place, mine)))
+                self._parts.append((place, self._of_fitting(name, place, mine)))
+
+    def _of_fitting(self, name: str, place: int, events: Sequence[Event]) -> pa.RecordBatch:
+        """Return events as a part; those that do not fit are letters, or the error names the first one."""
+        try:
+            return self._of_events(name, place, events)
+        except InvalidArgument:
+            fitting = []
+            for event in events:
+                try:
+                    self._of_events(name, place, [event])
+                except InvalidArgument as error:
+                    if self._on_error != "dead_letter":
+                        message = (
+                            f'{error}, or say on_error="dead_letter", which sets such results aside; got the result of'
+                            f" {name!r} at {moment(event.end)}: {shortened(value_text(event.value))}"
+                        )
+                        raise InvalidArgument(message) from error
+                    self.letter_of("dead", event, str(error))
+                else:
+                    fitting.append(event)
+        return self._of_events(name, place, fitting)
 
     def _of_events(self, name: str, place: int, events: Sequence[Event]) -> pa.RecordBatch:
         changes, keys, values = [], [], []

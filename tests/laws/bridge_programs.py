@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 from pyspark.sql import types as t
 
-from cartesius import CartesiusError, Delete, Engine, Reactive, Update, correlate
+from cartesius import CartesiusError, Delete, Engine, Event, Reactive, Update, correlate
 from cartesius.batching.world import World
 from cartesius.core.engine_core import MICROSECOND
 from cartesius.data.records import Record
@@ -277,6 +277,24 @@ def as_rows(events: Sequence[Any], layout: Layout) -> list[dict[str, Any]]:
         for place, part in out.parts()
         for row in part.to_pylist()
     ]
+
+
+def fitting(events: Sequence[Event], layout: Layout, unused: Counter[Unused]) -> list[Event]:
+    """Results that fit their columns; the others, a sum that is too large, say, are added to what was not used."""
+    try:
+        as_rows(events, layout)
+    except InvalidArgument:
+        found = []
+    else:
+        return list(events)
+    for event in events:
+        try:
+            as_rows([event], layout)
+        except InvalidArgument as error:
+            unused["dead", str(error), event.reactive, value_text(event.value), _told(event.end)] += 1
+        else:
+            found.append(event)
+    return found
 
 
 def by_output(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

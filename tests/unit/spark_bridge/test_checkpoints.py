@@ -106,9 +106,9 @@ def plan_of(**options):
 )
 def test_what_deletes_rows_stays_so(before, now, told):
     """Otherwise deletions would become updates, and `gone` a new column, which is ignored."""
-    notes = [plan_of(**options).runner.states.note(waits=False) for options in (before, now)]
-    assert objection(notes[0], notes[0], {}) == ""
-    assert told in objection(*notes, {})
+    was, is_ = (plan_of(**options).runner.states.note(waits=False) for options in (before, now))
+    assert objection(was, was, {}) == ""
+    assert told in objection(was, is_, {})
     batches = MicroBatches(plan_of(**before), random.Random(0))
     batches.run([Row("ship", 1_700_000_000_000_000, {"mmsi": 1, "name": "EVA", "gone": False})])
     batches.restart(plan_of(**now))

@@ -367,3 +367,36 @@ def test_what_raises_beside_the_rules_fails_also_where_rules_are_unknown():
     layout = layout_of({"passed": result_schema(passed, "passed", {"vessel": VESSEL, "harbour": HARBOUR}, schema)})
     with pytest.raises(RuleRaised, match="in 'passed': yields"):
         run(Buckets((passed,), PACK_INPUTS, layout, frozenset(), on_error="unknown"), 0, None, pack_rows([40.0]))
+
+
+def products(**options):
+    """Of two whole numbers, whose product may be none of 64 bits."""
+    found = correlate(
+        call=call,
+        yields=lambda call: {"k": call.k, "product": call.n * call.n},
+        restrict=key_by(call="k") | most_recently("call"),
+        name="products",
+    )
+    return buckets_of(found, inputs=STREAMS[:1], **options)
+
+
+@pytest.mark.parametrize("rows", [5, 2 * _MANY], ids=["one by one", "as columns"])
+def test_a_result_that_fits_no_column_is_a_letter_of_its_output(rows):
+    """The row was used: what is in memory is what it is in this process."""
+    numbers = [2**40 if n == 3 else n for n in range(rows)]
+    outcome = run(products(on_error="dead_letter"), 0, None, [at(n, 0, n, one) for n, one in enumerate(numbers)])
+    (letter,) = letters(outcome)
+    assert letter["reason"].startswith(
+        "result: expected products.product to be of type bigint but got 1208925819614629"
+    )
+    assert letter | {"reason": ""} == {
+        "kind": "dead", "source": "products", "reason": "", "at": 3, "payload": f'{{"k":3,"product":{2**80}}}'
+    }  # fmt: skip
+    assert [value["product"] for _, _, value, _ in shown(outcome)] == [n * n for n in range(rows) if n != 3]
+    assert results(run(products(on_error="dead_letter"), 0, outcome.state, [at(900, 0, 3, 9)]))
+    with pytest.raises(InvalidArgument) as caught:
+        run(products(), 0, None, [at(n, 0, n, one) for n, one in enumerate(numbers)])
+    assert str(caught.value).endswith(
+        'or give schema=, or say on_error="dead_letter", which sets such results aside; got the result of'
+        f' \'products\' at 1970-01-01T00:00:00.000003+00:00: {{"k":3,"product":{2**80}}}'
+    )
