@@ -23,6 +23,7 @@ from pyspark.sql.utils import is_remote
 from cartesius.analysis.partition_choice import chosen_partition
 from cartesius.errors import InvalidArgument
 from cartesius.programs.live_programs import LiveProgram
+from spark_bridge.columns.values import nullable
 from spark_bridge.reading.demands import Demands, check_reads, described
 from spark_bridge.reading.options import (
     by_source,
@@ -30,15 +31,16 @@ from spark_bridge.reading.options import (
     check_options,
     check_partition_types,
     check_sequences,
+    check_start,
     check_watermark,
     checked_outputs,
     given_schemas,
-    has_own_watermark,
     holds_back,
+    own_watermarks,
     splittable,
     timed_frames,
 )
-from spark_bridge.reading.prefixes import clock_rows
+from spark_bridge.reading.prefixes import clock_rows, delay_of, marked
 from spark_bridge.running.buckets import Buckets
 from spark_bridge.running.queries import Share, log_warnings, start_query
 from spark_bridge.running.row_errors import checked_policy, for_engines
@@ -184,12 +186,13 @@ class Frames:
             **options: What `DataStreamWriter.option` takes.
 
         Raises:
-            InvalidArgument: The frames are no streams.
+            InvalidArgument: The frames are no streams, or an argument is none of those.
             SnapshotMismatch: The checkpoint is another query's; the message says what differs.
         """
         if not self._parts.isStreaming:
             message = "start: expected streaming frames but all are batch; use results, dead and late directly"
             raise InvalidArgument(message)
+        check_start({"results": results, "dead": dead, "late": late}, checkpoint, trigger)
         spark = self._parts.sparkSession
         note = self._states.note(waits=self._waits)
         new, text = ({}, None) if is_remote() else settled(CheckpointNote(spark, checkpoint), note, self._states.before)
@@ -266,7 +269,8 @@ def correlate_frames(
         watermark: How late a row may come, as Spark writes a duration; needed for streams in event-time order. For the
             union of the sources, whose fastest then moves the clock; or a mapping from source to duration. None: the
             clock stands still, no row is late; or, where frames have ``withWatermark`` on their event times, those
-            watermarks count, with Spark's minimum. Such a one is moved by rows of absurd times, too.
+            watermarks count, with Spark's minimum. Such a one is moved by rows of absurd times, too. Spark's watermarks
+            begin in 1970: rows of earlier times wait until one of a later time has come.
         deleted: A Boolean column, in the tables that have it, or a mapping from source to column: true deletes the row.
         schema: The value's fields, as DDL or StructType, where they cannot be derived; with several outputs a mapping
             from output.
@@ -300,11 +304,11 @@ def correlate_frames(
     check_live(live, changes, event_time, is_streaming=is_streaming)
     checked_limit(soft_limit)
     names = list(frames)
-    schemas_in = {name: frame.schema for name, frame in frames.items()}
+    schemas_in: dict[str, t.StructType] = {name: nullable(frame.schema) for name, frame in frames.items()}
     timed = timed_frames(frames, event_time)
     if is_streaming and not unbounded:
         check_bounded(outputs, set(names) - set(timed))
-    own = [name for name, kind in schemas_in.items() if is_streaming and has_own_watermark(kind, event_time)]
+    own = own_watermarks(schemas_in, event_time) if is_streaming else []
     check_watermark(own, watermark, timed)
     has_watermark = bool(own) or watermark is not None
     holds = holds_back(order, sequence, has_watermark=has_watermark, is_streaming=is_streaming)
@@ -433,6 +437,8 @@ def _batched(
 ) -> DataFrame:
     """Return the parts that a batch gives."""
     parts = [tagged(one, count, believed) for one in sources]
+    for duration in [watermark] if isinstance(watermark, str) else (watermark or {}).values():
+        delay_of(sources[0].frame.sparkSession, duration)
     if not close and (follows or watermark is not None):
         parts.append(clock_rows(sources, count, believed, watermark))
     return run_batch(united(parts), runner, follows=follows, close=close)
@@ -442,11 +448,9 @@ def _watermarked(parts: Mapping[str, DataFrame], watermark: Any) -> DataFrame:
     if watermark is None:
         return united(parts.values())
     if isinstance(watermark, str):
-        return united(parts.values()).withWatermark("at", watermark)
+        return marked(united(parts.values()), watermark)
     # In the order of the frames, whichever have one: by that alone Spark knows its sources again.
-    return united(
-        part.withWatermark("at", watermark[name]) if name in watermark else part for name, part in parts.items()
-    )
+    return united(marked(part, watermark[name]) if name in watermark else part for name, part in parts.items())
 
 
 def _common(schemas: Mapping[str, ResultSchema], tables: Iterable[str]) -> tuple[Layout, t.DataType]:

@@ -100,6 +100,8 @@ class ValueType:
     """How frames call it."""
     fields: Mapping[str, ValueType] | None = None
     """Those of a record; None if it is none, or that is not told."""
+    has_records: bool = False
+    """Whether it is a record or a map, or has such in it: that is no key, as it cannot be hashed."""
 
 
 _TRUTH: Final = ValueType("a number", "boolean")
@@ -189,6 +191,10 @@ class _Reads:
 
     def check(self) -> None:
         scope = InPattern(self.pattern)
+        for source in self.pattern.slots.values():
+            if source.pattern is None and isinstance(source.key, str):
+                key = Column(source, (source.key,))
+                self._check_key(_Side("", key, self._kind_of(key, is_key=True)), "key=")
         for body, where in ((self.pattern.where, "where="), (self.pattern.yields, "yields=")):
             if isinstance(body, Expression):
                 self._look(body, scope, where)
@@ -197,10 +203,20 @@ class _Reads:
                 self._follow(function, value, repr(restriction))
             space = key_space(self.pattern, restriction)
             sides = [_Side(f"the key of {slot}", found, self._kind_of(found)) for slot, found in space.items()]
+            for side in sides:
+                self._check_key(side, repr(restriction))
             told = [side for side in sides if side.group]
             for other in told[1:]:
                 if other.group != told[0].group:
                     raise self._unlike(told[0], other, "are never equal", repr(restriction))
+
+    def _check_key(self, key: _Side, where: str) -> None:
+        if key.kind is not None and key.kind.has_records:
+            message = (
+                f"{self.frames.call}: expected a key that can be hashed for {where} of {self.name!r} but {key} has"
+                " records or maps in it; key it by a field of theirs"
+            )
+            raise InvalidArgument(message)
 
     def _functions(self, restriction: Restriction) -> Iterator[tuple[Origin | None, Any]]:
         """Iterate over the functions, and names of fields, that a restriction is given, and what they are asked of."""

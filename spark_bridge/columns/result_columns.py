@@ -11,6 +11,7 @@ it names may differ.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +23,11 @@ from pyspark.sql import types as t
 
 from cartesius.columns.vectors.vectors import DICT, RECORD, TUPLE, Leaf, Struct
 from cartesius.data.codec import registered
+from cartesius.data.records import Record, fields_of
 from spark_bridge.columns.values import arrow_type, to_arrow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -57,9 +59,28 @@ def array_of(
     if not is_row:
         assert isinstance(kind, t.StructType)  # Invariant: it has the one field
         (field,) = kind
+        if isinstance(vector, Struct) and vector.kind in (RECORD, DICT) and _is_wrapped(vector.names, kind):
+            return _array(vector, kind, path)
         item = _array(vector, field.dataType, f"{path}.{field.name}")
         return pa.StructArray.from_arrays([item], fields=list(arrow_type(kind)), mask=item.is_null())
     return _array(vector, kind, path)
+
+
+def is_row_of(value: Any, kind: t.StructType) -> bool:
+    """Whether a value has the one field of a type, and is not what that field is.
+
+    >>> kind = t.StructType([t.StructField("value", t.LongType())])
+    >>> is_row_of({"value": 5}, kind), is_row_of(5, kind)
+    (True, False)
+    """
+    if isinstance(value, Record):
+        value = fields_of(value)
+    return isinstance(value, Mapping) and _is_wrapped(value, kind)
+
+
+def _is_wrapped(names: Iterable[str], kind: t.StructType) -> bool:
+    (field,) = kind
+    return [*names] == [field.name] and not isinstance(field.dataType, t.StructType | t.MapType)
 
 
 def _array(vector: Vector, kind: t.DataType, path: str) -> pa.Array:

@@ -70,7 +70,8 @@ class ResultSchema:
     Args:
         value: The value's fields; what a row is made of.
         key: The type of the table's key; a null string for an output that is no table.
-        is_row: Whether the value has fields; otherwise it is the one field ``value`` itself.
+        is_row: Whether the value has fields; otherwise it is the one field ``value`` itself, or, where that is neither
+            a record nor a map, may be a mapping with it.
         key_field: The field of the value that is the table's key, and so becomes no column of its own.
     """
 
@@ -105,8 +106,8 @@ def result_schema(
         message = f"correlate_frames: cannot tell the type of the key of {name!r}: {reason}; use a slot as its key"
         raise InvalidArgument(message) from None
     if given is not None:
-        value, is_row = given, len(given) != 1 or given.names != ["value"]
         found = value_of(output)
+        value, is_row = given, given.names != ["value"] or _is_row(found, frames)
         key_field = _key_field(found, output)
         _check_given(given, found, key_field, name)
     else:
@@ -152,6 +153,16 @@ def _check_given(given: t.StructType, found: Origin | None, key_field: str | Non
         f" {', '.join(given.names) or 'nothing'}; write a type for each of: {written}"
     )
     raise InvalidArgument(message)
+
+
+def _is_row(found: Origin | None, frames: Mapping[str, t.StructType]) -> bool:
+    """Whether a value is known to have fields."""
+    if isinstance(found, Composed):
+        return True
+    try:
+        return _fields(found, frames)[1]
+    except (_Unknown, NameError):
+        return False
 
 
 def _fields(found: Origin | None, frames: Mapping[str, t.StructType]) -> tuple[t.StructType, bool]:

@@ -10,6 +10,7 @@ Invariant: `to_arrow` of what `payloads` reads from an array gives that array ba
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal
@@ -63,13 +64,46 @@ def unsupported(kind: t.DataType, path: str) -> list[str]:
     return [] if is_known else [f"{path}: {kind.simpleString()}"]
 
 
+def repeated(kind: t.DataType, path: str) -> list[str]:
+    """Return the fields of records in ``kind`` that are there twice."""
+    match kind:
+        case t.StructType():
+            mine = [f"{path}.{name}" for name, amount in Counter(kind.names).items() if amount > 1]
+            return mine + [place for field in kind for place in repeated(field.dataType, f"{path}.{field.name}")]
+        case t.ArrayType():
+            return repeated(kind.elementType, f"{path}[]")
+        case t.MapType():
+            return repeated(kind.keyType, f"{path}.key") + repeated(kind.valueType, f"{path}.value")
+    return []
+
+
 def check_supported(kind: t.DataType, path: str, call: str) -> None:
     """Raise `InvalidArgument` if ``kind`` has a type that cannot be carried."""
+    twice = repeated(kind, path)
+    if twice:
+        message = f"{call}: expected records of fields of different names but {twice[0]} is there twice; rename one"
+        raise InvalidArgument(message)
     places = unsupported(kind, path)
     if places:
         shown = "; ".join(places[:_LIMIT])
         message = f"{call}: expected columns of types that can be carried exactly but got {shown}; cast or drop them"
         raise InvalidArgument(message)
+
+
+def nullable(kind: t.DataType) -> Any:
+    """Return a type in which all may be null: types that differ in that alone are one.
+
+    >>> nullable(t.ArrayType(t.LongType(), containsNull=False))
+    ArrayType(LongType(), True)
+    """
+    match kind:
+        case t.StructType():
+            return t.StructType([t.StructField(one.name, nullable(one.dataType), True, one.metadata) for one in kind])
+        case t.ArrayType():
+            return t.ArrayType(nullable(kind.elementType))
+        case t.MapType():
+            return t.MapType(nullable(kind.keyType), nullable(kind.valueType))
+    return kind
 
 
 def arrow_type(kind: t.DataType) -> pa.DataType:

@@ -67,7 +67,13 @@ def check_reads(
 def _value_type(kind: t.DataType) -> ValueType:
     group = next((name for name, kinds in _GROUPS if isinstance(kind, kinds)), "")
     fields = {field.name: _value_type(field.dataType) for field in kind} if isinstance(kind, t.StructType) else None
-    return ValueType(group, kind.simpleString(), fields)
+    return ValueType(group, kind.simpleString(), fields, _has_records(kind))
+
+
+def _has_records(kind: t.DataType) -> bool:
+    return isinstance(kind, t.StructType | t.MapType) or (
+        isinstance(kind, t.ArrayType) and _has_records(kind.elementType)
+    )
 
 
 def _cast(source: str, column: str, kind: str) -> str:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from pyspark.errors import PySparkException
 from pyspark.sql import types as t
 
 from cartesius import Reactive
 from cartesius.analysis.partitioning import ANYHOW
 from cartesius.errors import InvalidArgument, near
+from spark_bridge.columns.values import nullable
 from spark_bridge.transport.source_frames import KEY_TYPES, table_key
 
 if TYPE_CHECKING:
     from cartesius.programs.live_programs import LiveProgram
 
+TRIGGERS: Final = frozenset({"availableNow", "once", "processingTime"})
+"""What starts micro-batches, of what Spark knows; a continuous query has none."""
 MARK: Final = "spark.watermarkDelayMs"  # what withWatermark leaves in the metadata of a column
 
 
@@ -116,8 +120,33 @@ def has_own_watermark(schema: Iterable[t.StructField], event_time: str) -> bool:
     return any(field.name == event_time and MARK in (field.metadata or {}) for field in schema)
 
 
+def own_watermarks(frames: Mapping[str, t.StructType], event_time: str) -> list[str]:
+    """Return the sources whose frames have a watermark of their own on their event times.
+
+    Raises:
+        InvalidArgument: One has a watermark on another column, which would move the clock of all.
+    """
+    for name, kind in frames.items():
+        for field in kind:
+            if field.name != event_time and has_own_watermark([field], field.name):
+                message = (
+                    f"correlate_frames: expected frames with watermarks on {event_time!r} (event_time) alone but that"
+                    f" of {name!r} has one on {field.name!r}, and a query has one clock; leave it out"
+                )
+                raise InvalidArgument(message)
+    return [name for name, kind in frames.items() if has_own_watermark(kind, event_time)]
+
+
 def check_watermark(own: list[str], watermark: Any, timed: list[str]) -> None:
     """Raise `InvalidArgument` if frames have watermarks beside one that is given, or it is for no source with times."""
+    durations = watermark.values() if isinstance(watermark, Mapping) else [] if watermark is None else [watermark]
+    for duration in durations:
+        if not isinstance(duration, str) or not duration.strip():
+            message = (
+                'correlate_frames: expected a duration as Spark writes it, such as "10 seconds", or a mapping from'
+                f" source to one, but got {watermark=!r}"
+            )
+            raise InvalidArgument(message)
     if not isinstance(watermark, str):
         by_source("watermark", watermark, dict.fromkeys(timed))
     if own and watermark is not None:
@@ -213,12 +242,39 @@ def given_schemas(schema: Any, outputs: list[str]) -> dict[str, t.StructType]:
         if name not in outputs:
             message = f"correlate_frames: expected schema= for {', '.join(outputs)} but got it for {name!r}"
             raise InvalidArgument(message)
-    return {name: kind if isinstance(kind, t.StructType) else _from_ddl(kind) for name, kind in schema.items()}
+    return {
+        name: nullable(kind if isinstance(kind, t.StructType) else _from_ddl(kind)) for name, kind in schema.items()
+    }
 
 
 def _from_ddl(text: Any) -> t.StructType:
-    kind = t.DataType.fromDDL(text) if isinstance(text, str) else None
+    kind, reason = None, ""
+    if isinstance(text, str):
+        try:
+            kind = t.DataType.fromDDL(text)
+        except PySparkException as error:
+            reason = f" ({error.getCondition()})"
     if not isinstance(kind, t.StructType):
-        message = f'correlate_frames: expected the fields of the value but got schema={text!r}; write "field type, …"'
+        message = (
+            f'correlate_frames: expected the fields of the value as "field type, …" but got schema={text!r}{reason}'
+        )
         raise InvalidArgument(message)
     return kind
+
+
+def check_start(sinks: Mapping[str, Any], checkpoint: Any, trigger: Any) -> None:
+    """Raise `InvalidArgument` unless a query can be started with these: results have a sink, the others may have."""
+    for name, sink in sinks.items():
+        if not callable(sink) and (sink is not None or name == "results"):
+            message = f"start: expected a function of a DataFrame and its number for {name}= but got {sink!r}"
+            raise InvalidArgument(message)
+    if not isinstance(checkpoint, str) or not checkpoint.strip():
+        message = f"start: expected the name of a folder for checkpoint= but got {checkpoint!r}"
+        raise InvalidArgument(message)
+    is_trigger = trigger is None or (isinstance(trigger, Mapping) and len(trigger) == 1 and set(trigger) <= TRIGGERS)
+    if not is_trigger:
+        message = (
+            'start: expected {"availableNow": True}, or {"processingTime": "10 seconds"}, for trigger= but got'
+            f" {trigger!r}"
+        )
+        raise InvalidArgument(message)

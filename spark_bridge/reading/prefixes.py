@@ -13,9 +13,12 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from cartesius.errors import InvalidArgument
 from spark_bridge.reading.options import MARK
 from spark_bridge.transport.envelope import column, objection
 from spark_bridge.transport.packing import FAR_OFF
@@ -34,9 +37,21 @@ CLOCK: Final = -1
 
 def delay_of(spark: SparkSession, duration: str) -> int:
     """Return how many milliseconds a duration has, as Spark's ``withWatermark`` takes it."""
-    stream = spark.readStream.format("rate").load().withWatermark("timestamp", duration)
-    found: int = stream.schema["timestamp"].metadata[MARK]
+    stream = marked(spark.readStream.format("rate").load().withColumnRenamed("timestamp", "at"), duration)
+    found: int = stream.schema["at"].metadata[MARK]
     return found
+
+
+def marked(frame: DataFrame, duration: str) -> DataFrame:
+    """Return a frame with a watermark on its ``at``; raise `InvalidArgument` unless Spark can read the duration."""
+    try:
+        return frame.withWatermark("at", duration)
+    except (PySparkException, Py4JJavaError) as error:
+        message = (
+            f'correlate_frames: expected durations ≥ 0 that Spark reads, such as "10 seconds", for watermark= but got'
+            f" {duration!r}"
+        )
+        raise InvalidArgument(message) from error
 
 
 def clock_rows(

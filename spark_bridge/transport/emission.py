@@ -19,7 +19,7 @@ from pyspark.sql import types as t
 
 from cartesius import Delete, Update
 from cartesius.errors import InvalidArgument, shortened
-from spark_bridge.columns.result_columns import array_of
+from spark_bridge.columns.result_columns import array_of, is_row_of
 from spark_bridge.columns.row_texts import value_text
 from spark_bridge.columns.values import arrow_type, to_arrow
 from spark_bridge.running.row_errors import moment
@@ -273,7 +273,7 @@ class Emission:
             values.append(value)
         schema, own = self.layout.schemas[name], self.layout.own(name)
         if not schema.is_row:
-            values = [None if value is None else {"value": value} for value in values]
+            values = [one if one is None or is_row_of(one, own) else {"value": one} for one in values]
         arrays = [
             pa.array(changes, pa.int8()),
             to_arrow(keys, schema.key, f"the key of {name}"),

@@ -95,7 +95,7 @@ def _bucket(source: Source, buckets: int) -> Column:
     if source.partition == ANYHOW:
         own = [] if source.event_time is None else [source.event_time]
         names = (*own, *(field.name for field in source.schema if not _has_map(field.dataType)))
-        return f.pmod(f.hash(*map(column, dict.fromkeys(names))), f.lit(buckets))
+        return f.pmod(f.hash(*map(column, dict.fromkeys(names))), f.lit(buckets)) if names else f.lit(0)
     key = column(source.partition)
     is_whole = isinstance(source.frame.schema[source.partition].dataType, t.IntegralType)
     return f.pmod(f.hash(key.cast("long") if is_whole else key), f.lit(buckets))

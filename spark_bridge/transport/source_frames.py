@@ -23,7 +23,7 @@ from cartesius.analysis.partitioning import ANYHOW
 from cartesius.data.records import TAKEN, taken
 from cartesius.errors import InvalidArgument, near
 from cartesius.language.reactives import UNDECLARED
-from spark_bridge.columns.values import check_supported
+from spark_bridge.columns.values import check_supported, nullable
 from spark_bridge.transport.arrivals import Input
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ KEY_TYPES: Final = (
     t.BinaryType,
 )
 """The types that rows are spread over buckets by."""
+_CASE: Final = "spark.sql.caseSensitive"
 
 
 @attrs.frozen(eq=False)
@@ -88,11 +89,8 @@ def make_source(
         InvalidArgument: A column is missing, there twice, of the wrong type, or has a name that no field can have; or a
             table declares no key.
     """
-    columns = frame.schema
-    for column in columns.names:
-        if columns.names.count(column) > 1:
-            message = f"correlate_frames: expected columns of different names in {name!r} but {column!r} is there twice"
-            raise InvalidArgument(message)
+    columns: t.StructType = nullable(frame.schema)
+    _check_names(frame, columns.names, name)
     if not is_static:
         expected = "a timestamp; cast it: to_timestamp(…)"
         _check_column(columns, name, event_time, "event_time", (t.TimestampType,), expected)
@@ -129,6 +127,22 @@ def make_source(
         needed,
         Input(name, schema, tuple(fields), reactive.table, key, deleted, reactive.type, is_split),
     )
+
+
+def _check_names(frame: DataFrame, columns: list[str], name: str) -> None:
+    """Refuse columns that Spark does not tell apart."""
+    lower = [column.lower() for column in columns]
+    for column in columns:
+        if columns.count(column) > 1:
+            message = f"correlate_frames: expected columns of different names in {name!r} but {column!r} is there twice"
+            raise InvalidArgument(message)
+        if lower.count(column.lower()) > 1 and frame.sparkSession.conf.get(_CASE, "false") != "true":
+            alike = ", ".join(repr(one) for one in columns if one.lower() == column.lower())
+            message = (
+                f"correlate_frames: expected columns in {name!r} whose names differ in more than capitals but got"
+                f" {alike}, which Spark takes for one unless {_CASE} is true; rename one"
+            )
+            raise InvalidArgument(message)
 
 
 def value_schema(columns: t.StructType, name: str, reactive: Reactive, helpers: Iterable[str | None]) -> t.StructType:

@@ -50,6 +50,8 @@ class Frame:
     schema: t.StructType
     isStreaming: bool = True
 
+    sparkSession: Any = None
+
     def selectExpr(self, *_: str) -> Frame:
         """Return a frame; nothing is asked of it any more."""
         return self
@@ -116,6 +118,7 @@ def planned(
             "spark_bridge.frames",
             tagged=tagged,
             clock_rows=clock_rows,
+            delay_of=nothing,
             united=nothing,
             opened=nothing,
             _watermarked=nothing,

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
-from cartesius.errors import SnapshotMismatch
+from cartesius.errors import InvalidArgument, SnapshotMismatch
 from restrictions import aligning, as_table, cartesian, key_by, most_recently, optionally, retracting
 from spark_bridge import correlate_frames
 
@@ -459,6 +459,46 @@ def test_given_schemas_and_scalars(spark):
     numbers = spark.createDataFrame([(START, 3), (START, 4)], "at timestamp, n int")
     frames = correlate_frames(odd, {"number": numbers}, event_time="at", schema="value long", buckets=1)
     assert [row.value for row in frames.results.collect()] == [3]
+
+
+@pytest.mark.parametrize("is_traced", [True, False])
+@pytest.mark.parametrize("rows", [2, 100])
+def test_a_field_called_value_is_a_field_like_any_other(spark, is_traced, rows):
+    frames = {"left": spark.range(rows).selectExpr("timestamp'2024-06-30 00:00:00Z' at", "id k")}
+
+    def opaque(left):
+        return {"value": int(str(left.k)) + 1}
+
+    def told(yields):
+        found = correlate_frames(
+            correlate(left=left, yields=yields, name="told"), frames, event_time="at", schema="value long"
+        )
+        return sorted(row.value for row in found.results.collect())
+
+    assert told((lambda left: {"value": left.k + 1}) if is_traced else opaque) == list(range(1, rows + 1))
+    assert told((lambda left: left.k + 1) if is_traced else lambda left: int(str(left.k)) + 1) == told(opaque)
+
+
+def test_what_spark_cannot_read_is_named(spark):
+    frame = spark.range(3).selectExpr("timestamp'2024-06-30 00:00:00Z' at", "id k")
+    echo = correlate(left=left, yields=lambda left: {"k": left.k}, name="echo")
+    for duration in ("5 parsecs", "-5 seconds", {"left": "abc"}):
+        for close in (True, False):
+            with pytest.raises(InvalidArgument, match=r"expected durations ≥ 0 that Spark reads, such as .* but got"):
+                correlate_frames(echo, {"left": frame}, event_time="at", watermark=duration, close=close)
+    with pytest.raises(InvalidArgument, match=r"but got schema='k lnog' \(UNSUPPORTED_DATATYPE\)"):
+        correlate_frames(echo, {"left": frame}, event_time="at", schema="k lnog")
+    with pytest.raises(
+        InvalidArgument, match="differ in more than capitals but got 'k', 'K', which Spark takes for one"
+    ):
+        correlate_frames(echo, {"left": frame.toDF("at", "k").selectExpr("*", "k as K")}, event_time="at")
+    maps = frame.selectExpr("at", "map('a', k) m")  # of which Spark makes no hash
+    static = spark.sql("select map('a', 1) m")
+    either = correlate(left=left, right=right, yields=lambda left, right: {"m": right.m}, name="either")
+    found = correlate_frames(
+        either, {"left": maps, "right": static}, event_time="at", partition_by={"right": "*"}, buckets=3
+    )
+    assert [row.m for row in found.results.collect()] == [{"a": 1}] * 3
 
 
 def test_a_key_that_becomes_a_text_is_another_one_for_each_key(spark):

@@ -189,7 +189,13 @@ def _value_type(kind: pa.DataType) -> ValueType:
     if pa.types.is_dictionary(kind):
         return _value_type(kind.value_type)
     fields = {field.name: _type_of(field) for field in kind.fields} if pa.types.is_struct(kind) else None
-    return ValueType(_group(kind), str(kind), fields)
+    return ValueType(_group(kind), str(kind), fields, _has_records(kind))
+
+
+def _has_records(kind: pa.DataType) -> bool:
+    of = pa.types
+    is_list = of.is_list(kind) or of.is_large_list(kind)
+    return of.is_struct(kind) or of.is_map(kind) or (is_list and _has_records(kind.value_type))
 
 
 def _group(kind: pa.DataType) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import attrs
@@ -11,8 +12,11 @@ from pyspark.sql import types as t
 
 from cartesius import Reactive, correlate
 from cartesius.errors import InvalidArgument
-from restrictions import as_table, combine_latest, retracting
+from restrictions import as_table, combine_latest, key_by, most_recently, retracting
 from spark_bridge import correlate_frames
+from spark_bridge.reading.demands import check_reads
+from spark_bridge.reading.options import check_start
+from tests.laws.spark_model import planned
 
 ship = Reactive("ship", table=True, key="mmsi", fields=("mmsi", "name"))
 berth = Reactive("berth", table=True, key="id")
@@ -34,6 +38,11 @@ def frame(**columns) -> Any:
 SHIPS = frame(at=TIME, mmsi=LONG, name=TEXT, gone=TRUTH)
 MARK = t.StructField("at", TIME, metadata={"spark.watermarkDelayMs": 9})
 MARKED = attrs.evolve(SHIPS, schema=t.StructType([MARK, *SHIPS.schema.fields[1:]]), isStreaming=True)
+STAMPED = attrs.evolve(
+    SHIPS, schema=t.StructType([*SHIPS.schema, t.StructField("seen", TIME, metadata={"spark.watermarkDelayMs": 9})])
+)
+RECORD = t.StructType([t.StructField("a", LONG)])
+TWICE = t.StructType([t.StructField("a", LONG), t.StructField("a", LONG)])
 BERTHS = frame(at=TIME, id=TEXT, ship=LONG, depth=DOUBLE)
 moored = correlate(
     ship=ship,
@@ -78,8 +87,24 @@ WRONG = [
     ({"deleted": "lost"}, "deleted='lost' to be a column of a frame but no frame has it"),
     ({"plausible": 5}, "expected two aware datetimes .*plausible=5"),
     ({"plausible": (datetime(2020, 1, 1), None)}, "expected two aware datetimes"),
-    ({"schema": t.LongType()}, r"expected the fields of the value but got schema=LongType\(\); write"),
-    ({"schema": {"moored": 5}}, "expected the fields of the value but got schema=5; write"),
+    ({"schema": t.LongType()}, r'expected the fields of the value as "field type, …" but got schema=LongType\(\)'),
+    ({"schema": {"moored": 5}}, 'expected the fields of the value as "field type, …" but got schema=5'),
+    *(
+        ({"watermark": wrong}, r'a duration as Spark writes it, such as "10 seconds", or a mapping .* got watermark=')
+        for wrong in (5, "", timedelta(seconds=5), {"ship": 5})
+    ),
+    (
+        {"frames": {"ship": frame(at=TIME, mmsi=RECORD, name=TEXT), "berth": frame(at=TIME, id=TEXT, ship=RECORD)}},
+        r"can be hashed for key= of 'moored' but the column 'mmsi' of 'ship' \(struct<a:bigint>\) has records or maps",
+    ),
+    (
+        {"frames": {"ship": SHIPS, "berth": frame(at=TIME, id=TEXT, ship=LONG, depth=DOUBLE, v=TWICE)}},
+        "fields of different names but berth.v.a is there twice",
+    ),
+    (
+        {"frames": {"ship": attrs.evolve(STAMPED, isStreaming=True), "berth": BERTHS}},
+        "watermarks on 'at' .event_time. alone but that of 'ship' has one on 'seen', and a query has one clock",
+    ),
     ({"schema": {"mored": "x long"}}, "expected schema= for moored but got it for 'mored'"),
     (
         {"frames": {"ship": SHIPS, "berth": frame(at=TIME, id=TEXT, ship=LONG, depth=DOUBLE, v=t.VariantType())}},
@@ -92,6 +117,46 @@ WRONG = [
 def test_a_mistake_is_named(change, message):
     with pytest.raises(InvalidArgument, match=message):
         correlate_frames(**{**GOOD, **change})
+
+
+def test_a_list_of_records_is_no_key_and_one_of_numbers_is():
+    call = Reactive("call")
+    latest = correlate(call=call, yields=lambda call: call.n, restrict=key_by(call="k") | most_recently("call"))
+    for element, is_key in ((LONG, True), (RECORD, False), (t.MapType(TEXT, LONG), False)):
+        calls = {"call": frame(at=TIME, k=t.ArrayType(element), n=LONG)}
+        with nullcontext() if is_key else pytest.raises(InvalidArgument, match=r"hashed for key_by\(call='k'\)"):
+            check_reads((latest,), *[{name: one.schema for name, one in calls.items()}] * 2)
+
+
+def test_types_that_differ_in_what_may_be_null_are_one():
+    one, other = Reactive("one"), Reactive("other")
+    outputs = [
+        correlate(x=of, yields=lambda x: {"a": x.a}, name=name) for of, name in ((one, "left"), (other, "right"))
+    ]
+    kinds = [t.ArrayType(LONG, containsNull=could) for could in (True, False)]
+    plan = planned(outputs, {
+        name: t.StructType([t.StructField("at", TIME), t.StructField("a", kind, could)])
+        for name, kind, could in zip(("one", "other"), kinds, (True, False), strict=True)
+    }, is_streaming=False)  # fmt: skip
+    assert plan.runner.layout.value == t.StructType([t.StructField("a", kinds[0])])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"results": None}, "expected a function of a DataFrame and its number for results= but got None"),
+        ({"dead": "out"}, "expected a function of a DataFrame and its number for dead= but got 'out'"),
+        ({"checkpoint": None}, "expected the name of a folder for checkpoint= but got None"),
+        ({"checkpoint": " "}, "expected the name of a folder for checkpoint= but got ' '"),
+        ({"trigger": "availableNow"}, "expected {\"availableNow\": True}, or .* got 'availableNow'"),
+        ({"trigger": {"continuous": "1 second"}}, 'expected {"availableNow": True}, or'),
+        ({"trigger": {}}, 'expected {"availableNow": True}, or'),
+    ],
+)
+def test_a_query_that_cannot_be_started_says_why(wrong, message):
+    good = {"results": print, "dead": None, "checkpoint": "out", "trigger": {"availableNow": True}} | wrong
+    with pytest.raises(InvalidArgument, match=message):
+        check_start({name: good[name] for name in ("results", "dead")}, good["checkpoint"], good["trigger"])
 
 
 def test_a_table_without_a_declared_key_is_refused():
