@@ -39,11 +39,6 @@ class Asking(Waiting, Protocol):
         ...
 
     @property
-    def lag(self) -> int | None:
-        """How far floors stay behind the clock where nothing is held; None: they never move."""
-        ...
-
-    @property
     def number(self) -> int:
         """Its number in its correlation."""
         ...
@@ -163,11 +158,7 @@ class Deadlines(Generic[A]):
 
     def next_stop(self, clock: Time) -> Time:
         """Return the earliest time, from ``clock`` on, past which floors may let something happen."""
-        times: list[Time] = [LATEST]
-        for one in self.floored:
-            if one.lag is not None:
-                times += [time + one.lag for time in one.floored.first_from(clock - one.lag)]
-        return min(times)
+        return min([one.floored.first_stop(one, clock) for one in self.floored], default=LATEST)
 
     def next(self, clock: Time) -> int | None:
         """Return the earliest clock at which something is due, or may be, or None."""

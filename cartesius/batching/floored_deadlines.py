@@ -17,6 +17,8 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from cartesius.data.events import LATEST
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
@@ -34,6 +36,15 @@ class Waiting(Protocol):
 
     def may_tick(self, time: int, key: tuple[Any, ...]) -> bool:
         """Whether floors have passed a deadline."""
+        ...
+
+    @property
+    def lags(self) -> Collection[int]:
+        """How far the floors of its slots stay behind the clock where nothing is held, as far as they move."""
+        ...
+
+    def lag_of(self, time: int, key: tuple[Any, ...]) -> int | None:
+        """How far those stay behind that a deadline waits for; None: they never move."""
         ...
 
     def bars(self, time: int) -> bool:
@@ -125,7 +136,20 @@ class FlooredDeadlines:
                 return None
         return None
 
-    def first_from(self, time: Time) -> list[int]:
-        """Return the earliest time from ``time`` on, if there is one."""
-        place = bisect_left(self.items, (time,))
-        return [found for found, _, _ in self.items[place : place + 1]]
+    def first_stop(self, who: Waiting, clock: Time) -> Time:
+        """Return the earliest time, from ``clock`` on, past which floors may have passed one of them."""
+        found: Time = LATEST
+        for place in range(bisect_left(self.items, (clock - max(who.lags, default=0),)), len(self.items)):
+            time, _, key = self.items[place]
+            if time >= found:
+                break
+            lag = who.lag_of(time, key)
+            if lag is not None and clock <= time + lag < found:
+                found = time + lag
+        return found
+
+
+def longest(lags: Iterable[int | None]) -> int | None:
+    """Return the longest lag; None, for ever, if one is."""
+    found = list(lags)
+    return None if None in found else max([lag for lag in found if lag is not None], default=0)

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from cartesius.batching.floored_deadlines import longest
 from cartesius.correlations.continuations import held_by
 from cartesius.correlations.placements import holds_back
 from cartesius.data.events import EARLIEST
@@ -71,10 +72,9 @@ class Floors:
             slots = tuple([slot for slot in awaited or self._join.slots if self._matters(slot, one)])
             if all(self._is_clock(slot, one) for slot in slots):
                 continue
-            lags = [self._lag(slot) for slot in slots]
             one.floor_slots = slots
+            one.lag_of_slots = {slot: self._lag(slot) for slot in slots}
             self._note_keyed_gates(one, {gate for slot in slots for gate in self._gates_before(slot, one)})
-            one.lag = None if None in lags else max([lag for lag in lags if lag is not None])
             self._join.world.deadlines.add_floored(one)
 
     def _let_wait_for_common_gates(self, opener: Installed) -> None:
@@ -131,8 +131,7 @@ class Floors:
 
     @property
     def _given_lag(self) -> int | None:
-        lags = [self._reach, *map(self._lag, self._present)]
-        return None if None in lags else max([lag for lag in lags if lag is not None])
+        return longest([self._reach, *map(self._lag, self._present)])
 
     @property
     def _reach(self) -> int | None:

@@ -479,7 +479,11 @@ class Engine(EngineCore[Result]):
 
     @property
     def next_deadline(self) -> Any:
-        """The earliest clock at which something is due, or None."""
+        """The earliest clock at which something is due, or may be, or None: `advance` lets nothing out before.
+
+        It is before `clock` where an event that came was decided already; the next call, `advance(clock)`, say, lets
+        that out.
+        """
         self._check_own_thread("next_deadline")
         if self._compiled is not None and (known := self._compiled.next_deadline()) is not None:
             return self._world.calendar.time(known[0])

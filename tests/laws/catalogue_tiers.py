@@ -115,8 +115,24 @@ class Way:
 
     def advance(self, time: int | None) -> tuple[list[str], str]:
         """What comes as the clock moves, to the end of time if that is None, and the error that keeps it."""
-        move = self.engine.close if time is None else lambda: self.engine.advance(time)
-        return self._attempt(lambda out: out.extend(move()))
+        if time is None:
+            return self._attempt(lambda out: out.extend(self.engine.close()))
+        deadline = self.engine.next_deadline
+        found = self._attempt(lambda out: out.extend(self.engine.advance(time)))
+        if any(found) and (deadline is None or deadline > time):
+            message = f"advance({time}) has decided something, but next_deadline was {deadline}: {found}"
+            raise Difference(message)
+        return found
+
+    def advance_by_deadlines(self, time: int) -> tuple[list[str], str]:
+        """The same, deadline by deadline: who is called at each has no less."""
+
+        def step(out: list[Any]) -> None:
+            while (deadline := self.engine.next_deadline) is not None and self.engine.clock < deadline <= time:
+                out += self.engine.advance(deadline)
+            out += self.engine.advance(time)
+
+        return self._attempt(step)
 
     def _attempt(self, call: Callable[[list[Any]], None]) -> tuple[list[str], str]:
         out: list[Any] = []
