@@ -21,7 +21,7 @@ from cartesius.language.orders import ROW
 from cartesius.language.reactives import UNDECLARED, Undeclared
 from cartesius.language.restriction_base import slot_families
 from cartesius.plan import facts
-from cartesius.plan.nodes import Sessions
+from cartesius.plan.nodes import Relation, Sessions
 from cartesius.plan.reliance import Reliance
 
 if TYPE_CHECKING:
@@ -130,7 +130,9 @@ def _reliance(join: Join, one: Installed) -> Reliance:
         return Reliance.ALL  # each of the totals is a result; a result that holds no longer stands
     if relation in families:
         openers = [other for other in join.installed if other.opens_windows]
-        return Reliance.NONE if any(facts.held(opener) for opener in openers) else Reliance.ALL
+        shows_all = all(node.kind == "rstream" for node in one.nodes if isinstance(node, Relation))
+        # Of two equal results, of which the others say one, the order of arrival decides which it is, and its times.
+        return Reliance.NONE if shows_all and any(facts.held(opener) for opener in openers) else Reliance.ALL
     if families == {push} and any(family is alone for other in join.installed for _, family, _, _ in other.marks):
         return facts.reliance(one) & Reliance.WITHIN  # parts of several slots never meet
     if facts.shares(one) and retracts(join):  # its memory follows from the one slot, and results from the memories

@@ -368,6 +368,8 @@ def _reliance(node: Node) -> Reliance:
             return Reliance.AMONG
         case Choose(leaves_out=False):
             return Reliance.NONE
+        case Deliver(ticks=int()):  # a window is looked at after so many events, whichever they are
+            return Reliance.ALL
     return Reliance.NONE if isinstance(node, _UNORDERED) else Reliance.ALL
 
 

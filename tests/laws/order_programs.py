@@ -109,6 +109,8 @@ OF_ONE: list[Callable[[str], Any]] = [
     lambda a: tumbling(5, report=on_close),
     lambda a: session(3),
     lambda a: tumbling(5) | istream(),
+    lambda a: tumbling(5, report=on_close) | istream(),
+    lambda a: sliding(6, 3, tick=2),
     lambda a: versioned(a, retention=LONG),
     lambda a: distinctly(a, key=lambda value: value.v),
     lambda a: skipping(a, lambda value: value.v < 1),

@@ -66,8 +66,8 @@ def test_what_must_not_come_is_over_by_the_clock_whatever_windows_are_before(win
     x, y, c = Reactive("x"), Reactive("y"), Reactive("c")
     seen = correlate(x=x, yields=lambda x: x, restrict=window, name="seen")
     if how == "between":
-        restrict = without(c, between=("seen", "y")) | within(60, "seen", "y")
-        found = correlate(seen=seen, y=y, yields=lambda seen, y: (seen, y), restrict=restrict)
+        joined = without(c, between=("seen", "y")) | within(60, "seen", "y")
+        found = correlate(seen=seen, y=y, yields=lambda seen, y: (seen, y), restrict=joined)
     else:
         restrict = without(c, after="seen", within=10) if how == "after" else without(c, before="seen", within=10)
         found = correlate(seen=seen, yields=lambda seen: seen, restrict=restrict)

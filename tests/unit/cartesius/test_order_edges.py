@@ -157,6 +157,12 @@ REPORTS: dict[str, tuple[str, Any, list[Any], list[Any]]] = {
         [(distinct, A, 0), (distinct, B, 1), (distinct, C, 3)],
         [(distinct, A, 0), (distinct, C, 3), (distinct, B, 1)],
     ),
+    "what a closed window has that the one before it had not": (
+        "a is unordered, at distinct times; not implied is an order of a, relied on by istream()",
+        lambda *more: one(distinct, tumbling(5, report=on_close), istream(), *more, yields=lambda a: a.v),
+        [(distinct, A, 0), (distinct, A, 5), (distinct, A, 6)],
+        [(distinct, A, 0), (distinct, A, 6), (distinct, A, 5)],
+    ),
     "versions whose corrections are ignored": (
         "a is unordered, at distinct times per k; not implied is an order of a per k, relied on by versioned('a'",
         lambda *more: two(timed, y, key_by(a="k"), versioned("a", retention=9), *more),
@@ -188,7 +194,7 @@ def standing(output, items):
     if not output.table:
         total = Counter()
         for event in events:
-            total[repr(event.value)] += event.weight
+            total[repr(event.value), event.start, event.end] += event.weight
         return +total
     rows = {}
     for event in events:
@@ -215,6 +221,17 @@ def test_what_is_reported_matters(kind):
     accepted = make(by_arrival(*slots))
     assert standing(accepted, items) != standing(accepted, others)
     assert accepted.order is not None
+
+
+def test_windows_that_are_looked_at_after_so_many_events_rely_on_which_these_are():
+    with pytest.raises(OrderMismatch, match=r"not implied is an order of a, relied on by tumbling\(9, tick=2\)"):
+        one(distinct, tumbling(9, tick=2))
+    accepted, items = one(distinct, by_arrival("a"), tumbling(9, tick=2)), [(A, 1), (B, 2), (C, 3)]
+    found = []
+    for trace in (items, items[::-1]):
+        engine = Engine(accepted)
+        found.append(sorted(event.end for value, time in trace for event in engine.push(distinct, value, at=time)))
+    assert found == [[1, 2], [2, 3]]
 
 
 ACCEPTED: dict[str, tuple[Any, str]] = {
