@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import argparse
+import argparse
 
 
 def add_page_options(command: argparse.ArgumentParser) -> None:
@@ -22,7 +19,7 @@ def add_page_options(command: argparse.ArgumentParser) -> None:
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port < 2**16:
-        raise ValueError(text)
-    return port
+    if not text.isdecimal() or not int(text) < 2**16:
+        message = f"expected a port from 0 to 65535 but got {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)

@@ -12,7 +12,7 @@ from dsl.audit.answers import iso, said
 from dsl.english.phrases import phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from dsl.audit.answers import Answer, ReadRow
     from dsl.judgements.accounts import Accounted
@@ -107,12 +107,12 @@ def _requirement(each: Accounted, mark: str, kind: str) -> Iterator[str]:
         old = f" (too old: {', '.join(reason.stale)})" if reason.stale else ""
         yield f"      Not known: {', '.join(reason.missing)}{old}."
     if each.bound is not None and each.bound.value[1] is not None and not reason.missing:
-        limit = " and ".join(_amount(limit) for limit in each.bound.limits)
+        limit = " and ".join(_amount(limit, each.instants) for limit in each.bound.limits)
         how = f"{each.bound.how} {limit}".strip()
-        yield f"      It was {_amount(each.bound.value)}; it must be {how}{_margin(each)}."
+        yield f"      It was {_amount(each.bound.value, each.instants)}; it must be {how}{_margin(each)}."
     if reason.others:
         yield f"      With {', '.join(map(str, reason.others))}."
-    seen = [f"{label} {_amount((label, value, unit))}" for label, value, unit in reason.values if _is_read(label, each)]
+    seen = [f"{value[0]} {_amount(value, each.instants)}" for value in reason.values if _is_read(value[0], each)]
     if seen:
         yield f"      Read: {', '.join(seen)}."
 
@@ -130,8 +130,10 @@ def _margin(each: Accounted) -> str:
     return f": {_number(abs(distance))} {unit}".rstrip() + (" to spare" if distance >= 0 else " beyond the limit")
 
 
-def _amount(value: Shown) -> str:
-    _, amount, unit = value
+def _amount(value: Shown, instants: Collection[str] = ()) -> str:
+    label, amount, unit = value
+    if label in instants and isinstance(amount, int):
+        return moment(amount)
     return "not known" if amount is None else f"{_number(amount)} {unit}".rstrip()
 
 

@@ -22,11 +22,11 @@ from dsl.histories import History
 from dsl.histories.newest_rows import newest
 from dsl.meaning.term_expressions import STALE
 from dsl.rule_packs import RulePack
-from dsl.terms.dimensions import Measure
+from dsl.terms.dimensions import INSTANT, Measure
 from dsl.terms.texts import text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from dsl.histories.newest_rows import Newest
@@ -256,7 +256,14 @@ def _read(
 
 def _row(source: Declaration, key: Any, row: Mapping[str, Any], time: int, is_stale: bool = False) -> ReadRow:
     kinds = dict(source.fields)
-    values = tuple((name, row[name], kind.symbol if isinstance(kind, Measure) else "") for name, kind in kinds.items())
+    values = tuple(
+        (
+            name,
+            iso(row[name]) if kind == INSTANT and isinstance(row[name], int) else row[name],
+            kind.symbol if isinstance(kind, Measure) else "",
+        )
+        for name, kind in kinds.items()
+    )
     return ReadRow(source.name, key, time, values, is_stale)
 
 
@@ -272,8 +279,8 @@ def _requirement(each: Accounted, kind: str) -> dict[str, Any]:
         "severity": reason.severity,
         "reference": reason.reference,
         "around": [{"condition": text(condition), "holds": holds} for condition, holds in each.conditions],
-        "values": [_shown(value) for value in reason.values],
-        "compared": None if each.bound is None else _bound(each.bound),
+        "values": [_shown(value, each.instants) for value in reason.values],
+        "compared": None if each.bound is None else _bound(each.bound, each.instants),
         "margin": None if reason.margin is None else {"value": reason.margin[0], "unit": reason.margin[1]},
         "missing": list(reason.missing),
         "stale": list(reason.stale),
@@ -287,12 +294,15 @@ def said(each: Accounted, kind: str) -> str:
     return phrase(each.statement.condition, "must", kind).text("must")
 
 
-def _bound(bound: Bound) -> dict[str, Any]:
-    return {"value": _shown(bound.value), "must_be": bound.how, "limit": [_shown(each) for each in bound.limits]}
+def _bound(bound: Bound, instants: frozenset[str]) -> dict[str, Any]:
+    limits = [_shown(each, instants) for each in bound.limits]
+    return {"value": _shown(bound.value, instants), "must_be": bound.how, "limit": limits}
 
 
-def _shown(value: Shown) -> dict[str, Any]:
+def _shown(value: Shown, instants: Collection[str] = ()) -> dict[str, Any]:
     what, amount, unit = value
+    if what in instants and isinstance(amount, int):
+        amount = iso(amount)
     return {"what": what, "value": list(amount) if isinstance(amount, tuple) else _plain(amount), "unit": unit}
 
 

@@ -25,8 +25,8 @@ import attrs
 
 from dsl.meaning.term_expressions import constant_in
 from dsl.terms.dimensions import TRUTH, Measure
-from dsl.terms.intervals import MIRRORED, OPPOSITE, Choices, Numbers, within
-from dsl.terms.terms import Comparison, Constant, Junction, Named, Not, is_constant, operands, parts
+from dsl.terms.intervals import OPPOSITE, Choices, Numbers, within
+from dsl.terms.terms import Comparison, Constant, Junction, Named, Not, is_constant, limit_last, operands, parts
 
 if TYPE_CHECKING:
     from dsl.terms.intervals import Values
@@ -138,10 +138,9 @@ def _truth(condition: Term) -> bool | None:
 def _literal(condition: Term, holds: bool) -> _Literal:
     term = condition if holds else Not(condition)
     if isinstance(condition, Comparison):
-        operator, left, right = condition.operator, condition.left, condition.right
-        if is_constant(left):
-            operator, left, right = MIRRORED[operator], right, left
-        operator = operator if holds else OPPOSITE[operator]
+        compared = limit_last(condition)
+        left, right = compared.left, compared.right
+        operator = compared.operator if holds else OPPOSITE[compared.operator]
         if is_constant(right) and not is_constant(left):
             if isinstance(left.kind, Measure):
                 return _Literal(term, repr(left), Numbers.that(operator, _evaluated(right, left.kind)))

@@ -16,7 +16,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.installation import needing
 from dsl.comparison.verdict_differences import differences
 from dsl.comparison.verdict_spans import NOT_JUDGED, judged_here
-from dsl.histories.history_folders import History
+from dsl.histories.history_folders import NAMED, History
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ class Comparison:
     mended: tuple[Finding, ...]
     """The flaws of the old rules that the new ones have not."""
     number_unread: int
-    """How many rows could not be read."""
+    """How many rows could not be read for one pack or the other; of more than a thousand, for one of them at least."""
     unread: tuple[UnreadRow, ...]
     """Those rows, and why; of very many the first thousand."""
 
@@ -167,7 +167,7 @@ def compare(
         raise InvalidArgument(message)
     found = differences(*spans)
     flaws = [{(each.kind, each.rule, each.text): each for each in pack.lint()} for pack in (old, new)]
-    fullest = max(histories, key=lambda history: history.number_unread)
+    unread = {(each.source, each.file, each.row): each for history in histories for each in history.unread}
     return Comparison(
         old=old,
         new=new,
@@ -180,8 +180,8 @@ def compare(
         rules=found.rules,
         findings=tuple(each for what, each in flaws[1].items() if what not in flaws[0]),
         mended=tuple(each for what, each in flaws[0].items() if what not in flaws[1]),
-        number_unread=fullest.number_unread,
-        unread=fullest.unread,
+        number_unread=max(len(unread), *(history.number_unread for history in histories)),
+        unread=tuple(unread.values())[:NAMED],
     )
 
 

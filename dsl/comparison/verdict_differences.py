@@ -99,7 +99,7 @@ def differences(old: VerdictSpans, new: VerdictSpans) -> Differences:
             start, until, one, other = span
             statuses[one.status, other.status].add(key, until - start)
             for side, verdict in enumerate((one, other)):
-                for rule in verdict.failed:
+                for rule in dict.fromkeys(verdict.failed):  # two rules may have one name
                     rules[rule][side].add(key, until - start)
             if held is not None and held[1] == start and held[2:] == (one, other):
                 held = (held[0], until, one, other)

@@ -20,7 +20,7 @@ from difflib import SequenceMatcher
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, NoReturn, final
 
 import attrs
 
@@ -146,7 +146,8 @@ def edit(draft: Json, file: str) -> Json:
         UnknownField: Likewise.
     """
     outline = Outline(_text(draft), file)
-    number, head, properties = draft.get("number"), str(draft.get("head", "")), dict(draft.get("properties", {}))
+    number, head = draft.get("number"), str(draft.get("head", ""))
+    properties = {label: str(value) for label, value in _object("properties", draft.get("properties", {})).items()}
     match draft.get("edit"), number:
         case "replace", int():
             text = replaced(outline, number, head, properties)
@@ -177,10 +178,13 @@ def judge(draft: Json, file: str) -> Json:
     """
     outline = Outline(_text(draft), file)
     rows: dict[str, Any] = {}
-    given = dict(draft.get("rows", {}))
+    given = _object("rows", draft.get("rows", {}))
     for source in outline.described()["sources"]:
         name, kinds = source["name"], _kinds(outline, source["name"])
-        found = [_row(name, kinds, each) for each in given.get(name, [])]
+        listed = given.get(name, [])
+        if not isinstance(listed, list):
+            _refuse(f"a list of the rows of {name!r}", listed)
+        found = [_row(name, kinds, _object(f"a row of {name!r}", each)) for each in listed]
         known = [row for row in found if any(value is not None for value in row.values())]
         rows[name] = known if source["isTable"] else next(iter(known), None)
     subject = next(iter(outline.pack.sources))
@@ -285,6 +289,18 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def _object(what: str, given: Any) -> Json:
+    if not isinstance(given, dict):
+        _refuse(f"{what} as an object", given)
+    found: Json = given
+    return found
+
+
+def _refuse(expected: str, given: Any) -> NoReturn:
+    message = f"expected {expected} but got {given!r}"
+    raise InvalidArgument(message)
 
 
 def _text(draft: Json) -> str:

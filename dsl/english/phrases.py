@@ -11,7 +11,7 @@ Source: DESIGN.md, section 6; the style of port regulations: subject, condition,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
@@ -33,7 +33,7 @@ from dsl.terms.terms import (
     Now,
     Observation,
     Sign,
-    is_constant,
+    limit_last,
 )
 from dsl.terms.texts import constant, text
 from dsl.terms.timed_terms import Prediction, Throughout
@@ -41,7 +41,7 @@ from dsl.terms.timed_terms import Prediction, Throughout
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dsl.terms.terms import Comparator, Declaration, Term
+    from dsl.terms.terms import Declaration, Term
 
 Form: TypeAlias = Literal["is", "must"]
 
@@ -49,7 +49,6 @@ _SUM, _PRODUCT, _ATOM = range(3)
 _TOTALS = {"sum": "total", "mean": "mean", "min": "least", "max": "greatest"}
 _WORDS = {">=": "at least", ">": "above", "<=": "at most", "<": "below", "==": "", "!=": ""}
 _TIMES = {">=": "at or after", ">": "after", "<=": "at or before", "<": "before", "==": "", "!=": ""}
-_TURNED: Final[dict[str, Comparator]] = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "==": "==", "!=": "!="}
 
 
 @attrs.frozen
@@ -63,6 +62,8 @@ class Phrase:
     """The field that it is said of, if it is a field."""
     holds: bool = False
     """Whether the thing is a condition: it holds, where others are something."""
+    joined_by: str = ""
+    """What joins the parts of what is said: "and", "or" or "nor"; empty if it is one."""
 
     def text(self, form: Form) -> str:
         """Return the clause, as a statement or as a demand.
@@ -145,9 +146,9 @@ def noun(term: Term, subject: str, article: bool = True) -> str:
 
 def _phrase(condition: Term, form: Form, subject: str) -> Phrase:
     match condition:
-        case Comparison(operator, left, right) if left.kind != TRUTH:
-            if is_constant(left) and not is_constant(right):
-                operator, left, right = _TURNED[operator], right, left
+        case Comparison() if condition.left.kind != TRUTH:
+            found = limit_last(condition)
+            operator, left, right = found.operator, found.left, found.right
             words = (_TIMES if left.kind == INSTANT else _WORDS)[operator]
             limit = f"{words} {noun(right, subject)}".strip()
             return Phrase(noun(left, subject), limit, operator == "!=", _field(left))
@@ -205,12 +206,13 @@ def together(said: Sequence[Phrase], word: str) -> list[Phrase]:
 
 
 def _one(group: list[Phrase], word: str) -> Phrase:
-    first, said = group[0], list(dict.fromkeys(each.said for each in group))
+    first, said = group[0], {each.said: each.joined_by for each in group}
     if len(said) == 1:  # said once is enough
         return first
     if first.negative:
-        return attrs.evolve(first, said=f"neither {' nor '.join(said)}", negative=False)
-    return attrs.evolve(first, said=listed(said, word))
+        return attrs.evolve(first, said=f"neither {' nor '.join(said)}", negative=False, joined_by="nor")
+    parts = [f"({one})" if joined_by not in ("", word) else one for one, joined_by in said.items()]
+    return attrs.evolve(first, said=listed(parts, word), joined_by=word)
 
 
 def listed(parts: list[str], word: str) -> str:
@@ -263,6 +265,9 @@ def plural(name: str) -> str:
 
 def _within_level(term: Term, level: int, subject: str) -> str:
     """Return the words for an operand, in parentheses where it binds less tightly than what it stands in."""
-    own = (_SUM if term.operator in "+-" else _PRODUCT) if isinstance(term, Arithmetic) else _ATOM
     said = noun(term, subject, article=False)
-    return said if own >= level else f"({said})"
+    if isinstance(term, Arithmetic):
+        is_open = (_SUM if term.operator in "+-" else _PRODUCT) < level
+    else:
+        is_open = isinstance(term, Total | Prediction | Distance | Nearest)  # what follows would seem to be of its end
+    return f"({said})" if is_open else said

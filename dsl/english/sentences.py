@@ -88,10 +88,17 @@ class Describer:
     def _subject(self) -> str:
         return self.sources[0].name.replace("_", " ")
 
+    @property
+    def _spoken(self) -> str:
+        """The name of the source whose fields go without it; empty if one would be said like that of another source."""
+        subject, *others = self.sources
+        said = {f"{source.name}_{field}" for source in others for field, _ in source.fields}
+        return subject.name if said.isdisjoint(field for field, _ in subject.fields) else ""
+
     def _considered(self) -> list[str]:
         if self.only is None:
             return []
-        said = phrase(self.only, "is", self.sources[0].name).text("is")
+        said = phrase(self.only, "is", self._spoken).text("is")
         return [f"A {self._subject} is considered unless it is known to be otherwise: {said}."]
 
     def _rules(self, statements: Sequence[Statement]) -> list[str]:
@@ -116,7 +123,7 @@ class Describer:
         plain = [
             guard.condition for guard in guards if not isinstance(guard, Located) and guard.condition != EVERY_PAIR
         ]
-        clauses = [phrase(each, "is", subject.name) for condition in plain for each in conjuncts(positive(condition))]
+        clauses = [phrase(each, "is", self._spoken) for condition in plain for each in conjuncts(positive(condition))]
         said = together(clauses, "and")
         own = [each for each in said if each.own is not None and each.own.source == subject]
         whose = [f"whose {(each.thing or '').removeprefix('the ')} {each.predicate('is')}" for each in own]
@@ -130,7 +137,7 @@ class Describer:
             who += f"{',' if about or whose else ''} and each other one (the {', the '.join(others)})"
         if circumstances:
             who += f", when {listed(circumstances, ', and')}"
-        must = phrase(requirement.condition, "must", self.sources[0].name).text("must")
+        must = phrase(requirement.condition, "must", self._spoken).text("must")
         because = f", because {requirement.because.strip().rstrip('.')}" if requirement.because else ""
         name = None if requirement.name in {"", text(requirement.condition)} else requirement.name
         notes = [note for note in (name, requirement.severity, requirement.reference) if note]
@@ -147,10 +154,10 @@ class Describer:
     def _bound(self, located: Located) -> str:
         place, where = self._place(located), _where(located)
         if not (isinstance(where, Observation) and where.source == self.sources[0]):
-            return f"for which {noun(where, self.sources[0].name)} is {place}"
+            return f"for which {noun(where, self._spoken)} is {place}"
         if where.field == "destination":
             return f"bound for {place}"
-        said = noun(where, self.sources[0].name, article=False)
+        said = noun(where, self._spoken, article=False)
         return f"at {place}" if where.field in {"location", "berth", "place"} else f"whose {said} is {place}"
 
     def _names(self, statements: Sequence[Statement]) -> str:
@@ -162,7 +169,7 @@ class Describer:
         return "\n".join(["What the names mean", *lines]) if lines else ""
 
     def _meaning(self, operand: Term) -> str:
-        subject = self.sources[0].name
+        subject = self._spoken
         if isinstance(operand.kind, Measure) or isinstance(operand, Observation):
             return noun(operand, subject, article=False)
         said = phrase(operand, "is", subject).text("is")
@@ -197,7 +204,7 @@ class Describer:
             return f"one row each, by {key}"
         link = next((link for link in self.links if link.source == source), None)
         if link is not None:
-            return f"the row whose {key} is {noun(link.value, self.sources[0].name)}"
+            return f"the row whose {key} is {noun(link.value, self._spoken)}"
         return f"one row for every {self._subject}" if source.key is None else "all rows"
 
     def _columns(self) -> str:

@@ -18,12 +18,12 @@ from dsl.judgements.requirement_checks import described, missing_of, paired
 from dsl.meaning.evaluation import compiled
 from dsl.meaning.margins import written_measure
 from dsl.meaning.verdicts import Reason
-from dsl.terms.dimensions import Measure
+from dsl.terms.dimensions import INSTANT, Measure
 from dsl.terms.related_rows import alone as alone_in
 from dsl.terms.related_rows import slot_of, totals
 from dsl.terms.related_rows import slots as slots_of
 from dsl.terms.statements import Against, Located, Requirement
-from dsl.terms.terms import Between, Comparison, Named, sources
+from dsl.terms.terms import Between, Comparison, Named, limit_last, parts, sources
 from dsl.terms.texts import text
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 Outcome: TypeAlias = Literal["holds", "fails", "undecided", "does not apply"]
 _BOUNDS: Final = {"<": "less than", "<=": "at most", ">": "more than", ">=": "at least", "==": "", "!=": "other than"}
+_MOMENTS: Final = {"<": "before", "<=": "at or before", ">": "after", ">=": "at or after", "==": "", "!=": "other than"}
 
 
 @attrs.frozen
@@ -73,6 +74,12 @@ class Accounted:
     """What stands around it, the outer first, and whether that is so; None: that is unknown."""
     reads: tuple[str, ...]
     """The sources that it and what stands around it observe."""
+
+    @property
+    def instants(self) -> frozenset[str]:
+        """What of its values are times, in microseconds since the epoch, as they are called there."""
+        times = [part for part in parts(self.statement.condition) if part.kind == INSTANT]
+        return frozenset([text(time) for time in times])
 
 
 @attrs.frozen
@@ -210,8 +217,11 @@ class _Walk:
         match condition:
             case Named(_, operand):
                 return self.bound(operand)
-            case Comparison(symbol, left, right):
-                return Bound(self.shown(left, left, right), _BOUNDS[symbol], (self.shown(right, left, right),))
+            case Comparison():
+                found = limit_last(condition)
+                left, right = found.left, found.right
+                how = (_MOMENTS if left.kind == INSTANT else _BOUNDS)[found.operator]
+                return Bound(self.shown(left, left, right), how, (self.shown(right, left, right),))
             case Between(operand, low, high):
                 limits = self.shown(low, operand, low), self.shown(high, operand, high)
                 return Bound(self.shown(operand, operand, low), "between", limits)

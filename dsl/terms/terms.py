@@ -19,6 +19,7 @@ import attrs
 
 from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, TRUTH, Kind
+from dsl.terms.intervals import MIRRORED
 from dsl.terms.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
@@ -295,6 +296,19 @@ def _sources(term: Term) -> Iterator[Declaration]:
             yield part.source
         elif isinstance(part, Throughout):
             yield from _sources(part.condition)
+
+
+def limit_last(comparison: Comparison) -> Comparison:
+    """Return a comparison with what it observes on the left: ``draught <= 15`` for ``15 >= draught``.
+
+    >>> from dsl.terms.dimensions import NUMBER
+    >>> ten = Constant(10, NUMBER)
+    >>> limit_last(Comparison(">=", ten, Now())) == Comparison("<=", Now(), ten)
+    True
+    """
+    if not is_constant(comparison.left) or is_constant(comparison.right):
+        return comparison
+    return Comparison(MIRRORED[comparison.operator], comparison.right, comparison.left)
 
 
 def is_constant(term: Term) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pyarrow.parquet as pq
 import pytest
 
+from dsl import RulePack
 from dsl.__main__ import main
 from dsl.comparison.compare_command import CHANGED, REFUSED, SAME
+from dsl.comparison.comparing import compare
 
 OLD = """pack: port
 subject: vessel
@@ -103,6 +105,29 @@ def test_rows_that_cannot_be_read_are_counted_and_named(compared):
     printed = compared(OLD, NEW, rows=BAD_ROW)[1]
     assert "1 rows cannot be read, and were not used:" in printed
     assert "vessel.csv, row 4: draught: expected numbers but got 'deep'" in printed
+
+
+def test_rows_that_one_of_the_packs_cannot_read_are_named_for_either(tmp_path):
+    length = OLD.replace("draught: metres", "length: metres").replace("draught must", "length must")
+    (tmp_path / "vessel.csv").write_text(
+        "time,mmsi,name,draught,length\n2020-06-30T00:00Z,1,EVA,9,90\n2020-06-30T01:00Z,1,EVA,deep,90\n"
+        "2020-06-30T02:00Z,1,EVA,9,long\n2020-06-30T03:00Z,1,EVA,9,long\n"
+    )
+    found = compare(RulePack.from_text(OLD), RulePack.from_text(length), tmp_path)
+    assert found.number_unread == 3
+    assert sorted((each.row, each.why.partition(":")[0]) for each in found.unread) == [
+        (3, "draught"), (4, "length"), (5, "length")
+    ]  # fmt: skip
+
+
+def test_hours_in_which_two_rules_of_one_name_restrict_count_once(tmp_path):
+    unnamed = OLD.replace("    name: draught\n", "")
+    twice = unnamed + "\nwhen draught is above 1 m:\n    draught must be at most 12 m\n"
+    (tmp_path / "vessel.csv").write_text(
+        "time,mmsi,name,draught\n2020-06-30T00:00Z,1,EVA,13\n2020-06-30T02:00Z,1,EVA,9\n"
+    )
+    (rule,) = compare(RulePack.from_text(unnamed), RulePack.from_text(twice), tmp_path).rules
+    assert (rule.before, rule.after) == (2, 2)
 
 
 @pytest.mark.parametrize(

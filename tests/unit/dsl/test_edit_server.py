@@ -117,6 +117,22 @@ def test_no_body_is_more_than_refused(client: TestClient, question: str, body: s
     assert answer.json()["error"]
 
 
+@pytest.mark.parametrize(
+    ("question", "asked", "said"),
+    [
+        ("edit", {"edit": "replace", "number": 0, "head": "x", "properties": 5}, "properties as an object but got 5"),
+        ("edit", {"edit": "add", "properties": [[]]}, "properties as an object but got [[]]"),
+        ("judge", {"rows": None}, "rows as an object but got None"),
+        ("judge", {"rows": {"vessel": 5}}, "a list of the rows of 'vessel' but got 5"),
+        ("judge", {"rows": {"vessel": [5]}}, "a row of 'vessel' as an object but got 5"),
+        ("judge", {"rows": {"vessel": [None]}}, "a row of 'vessel' as an object but got None"),
+    ],
+)
+def test_what_a_question_is_asked_with_is_looked_at(client: TestClient, path: Path, question, asked, said):
+    status, answer = ask(client, question, text=path.read_text(encoding="utf-8"), **asked)
+    assert (status, answer["error"]) == (422, f"expected {said}")
+
+
 UNITS = ["1e99999999", "9**9**9", "9 ** 9", "1e9", "m**999999999", "_" * 9, "", " ", "m * " * 400 + "m"]
 
 

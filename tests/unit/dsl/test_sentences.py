@@ -324,6 +324,38 @@ def test_bringing_negations_inside_changes_no_truth(condition, row):
     assert (False if False in parts else None if None in parts else True) is expected
 
 
+tug = Source("tug", key="id", id=int, power=int)
+outlook = Source("outlook", key=None, level=int, forecast=True)
+draught, kind = vessel.draught, vessel.vessel_type
+OPEN = {
+    "the draught must be (at least 3 m or at most 1 m) and at most 5 m": (
+        ((draught >= 3 * metres) | (draught <= 1 * metres)) & (draught <= 5 * metres)
+    ),
+    'the vessel type must be (neither "gas" nor "barge") or "gas"': (
+        ((kind != "gas") & (kind != "barge")) | (kind == "gas")
+    ),
+    "(number of tugs whose power is at least 5) + 2 must be at most 9": number_of(tug, where=tug.power >= 5) + 2 <= 9,
+    "2 × ((number of tugs) + 2) must be at most 9": 2 * (number_of(tug) + 2) <= 9,  # noqa: RUF001 - as it is said
+    "(outlook level predicted for the eta) + 2 must be at most 9": outlook.at(vessel.eta).level + 2 <= 9,
+    "the draught must be at most 15 m": 15 * metres >= draught,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", OPEN)
+def test_what_belongs_together_stands_in_parentheses(said):
+    """Without them "and" and "or" on one level could be read either way, and so could what is added to a total."""
+    assert phrase(OPEN[said].term, "must", "vessel").text("must") == said
+
+
+def test_fields_that_would_have_one_name_have_two():
+    ship = Source("ship", key="mmsi", mmsi=int, wind_velocity=knots)
+    made = RulePack("port", subject=ship)
+    with made:
+        require((ship.wind_velocity >= 3 * knots) & (wind.velocity <= 5 * knots), "wind")
+    (said,) = sentences(made)
+    assert "the ship wind velocity must be at least 3 kn, and the wind velocity must be at most 5 kn" in said
+
+
 @given(conditions)
 def test_every_condition_has_words(condition):
     for form in ("is", "must"):

@@ -156,6 +156,25 @@ def test_what_grows_old_and_what_the_clock_changes_is_as_it_was_then(tmp_path: P
     assert len([each for each in answer.rows if each.source == "ship"]) == (2 if minute >= 31 else 1)
 
 
+def test_times_are_told_as_times_and_limits_as_limits(tmp_path: Path) -> None:
+    ship = Source("ship", key="id", id=int, eta=instant, height=metres)
+    pack = RulePack("port", subject=ship)
+    with pack:
+        require(ship.eta <= now + 1 * hours, name="eta")
+        require(15 * metres >= ship.height, name="bridge")
+    (tmp_path / "ship.csv").write_text("time,id,eta,height\n2020-06-30T00:00Z,7,2020-06-30T02:00Z,16\n")
+
+    answer = why(pack, tmp_path, "7", DAY + timedelta(minutes=30))
+
+    printed = told(answer)
+    late = "It was 2020-06-30 02:00:00 UTC; it must be at or before 2020-06-30 01:30:00 UTC: 0.5 h beyond the limit."
+    assert late in printed
+    assert "It was 16 m; it must be at most 15 m: 1 m beyond the limit." in printed
+    assert "eta 2020-06-30T02:00:00+00:00, height 16 m" in printed
+    (eta, _) = answer.data()["requirements"]
+    assert eta["compared"]["value"] == {"what": "ship.eta", "value": "2020-06-30T02:00:00+00:00", "unit": ""}
+
+
 @pytest.mark.parametrize("minute", [0, 20, 45])
 def test_forecasts_are_those_that_were_issued_by_then(tmp_path: Path, minute: int) -> None:
     ship = Source("ship", key="id", id=int, eta=instant)
