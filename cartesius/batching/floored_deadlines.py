@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from cartesius.data.events import LATEST
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from cartesius.data.events import Time
     from cartesius.data.journals import Journal
+    from cartesius.language.families import Slot
 
 
 Deadline: TypeAlias = tuple[int, int, tuple[Any, ...]]
@@ -38,13 +39,8 @@ class Waiting(Protocol):
         """Whether floors have passed a deadline."""
         ...
 
-    @property
-    def lags(self) -> Collection[int]:
-        """How far the floors of its slots stay behind the clock where nothing is held, as far as they move."""
-        ...
-
-    def lag_of(self, time: int, key: tuple[Any, ...]) -> int | None:
-        """How far those stay behind that a deadline waits for; None: they never move."""
+    def awaited(self, time: int, key: tuple[Any, ...]) -> Collection[Slot]:
+        """Return the slots whose floors a deadline waits for."""
         ...
 
     def bars(self, time: int) -> bool:
@@ -67,6 +63,9 @@ class FlooredDeadlines:
     def __init__(self, journal: Journal, *, in_order: bool) -> None:
         self._journal = journal
         self._in_order = in_order
+        self.lags: Mapping[
+            Slot, int | None
+        ] = {}  # how far floors stay behind the clock, if nothing is held; None: ever
         self.items: list[Deadline] = []  # in order
         self._of_key: dict[tuple[Any, ...], list[Deadline]] = {}  # in order
         self._heads: list[Deadline] = []  # a heap
@@ -136,20 +135,26 @@ class FlooredDeadlines:
                 return None
         return None
 
+    @property
+    def lag(self) -> int | None:
+        """How far all floors that matter stay behind the clock where nothing is held; None: they never move."""
+        return longest_of(self.lags.values())
+
     def first_stop(self, who: Waiting, clock: Time) -> Time:
         """Return the earliest time, from ``clock`` on, past which floors may have passed one of them."""
         found: Time = LATEST
-        for place in range(bisect_left(self.items, (clock - max(who.lags, default=0),)), len(self.items)):
+        longest = max([lag for lag in self.lags.values() if lag is not None], default=0)
+        for place in range(bisect_left(self.items, (clock - longest,)), len(self.items)):
             time, _, key = self.items[place]
             if time >= found:
                 break
-            lag = who.lag_of(time, key)
+            lag = longest_of([self.lags.get(slot, 0) for slot in who.awaited(time, key)])
             if lag is not None and clock <= time + lag < found:
                 found = time + lag
         return found
 
 
-def longest(lags: Iterable[int | None]) -> int | None:
+def longest_of(lags: Iterable[int | None]) -> int | None:
     """Return the longest lag; None, for ever, if one is."""
     found = list(lags)
     return None if None in found else max([lag for lag in found if lag is not None], default=0)

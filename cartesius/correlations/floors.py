@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cartesius.batching.floored_deadlines import longest
+from cartesius.batching.floored_deadlines import longest_of
 from cartesius.correlations.continuations import held_by
 from cartesius.correlations.placements import holds_back
 from cartesius.data.events import EARLIEST
@@ -73,7 +73,7 @@ class Floors:
             if all(self._is_clock(slot, one) for slot in slots):
                 continue
             one.floor_slots = slots
-            one.lag_of_slots = {slot: self._lag(slot) for slot in slots}
+            one.floored.lags = {slot: self._lag(slot) for slot in slots}
             self._note_keyed_gates(one, {gate for slot in slots for gate in self._gates_before(slot, one)})
             self._join.world.deadlines.add_floored(one)
 
@@ -131,7 +131,7 @@ class Floors:
 
     @property
     def _given_lag(self) -> int | None:
-        return longest([self._reach, *map(self._lag, self._present)])
+        return longest_of([self._reach, *map(self._lag, self._present)])
 
     @property
     def _reach(self) -> int | None:

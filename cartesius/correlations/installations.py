@@ -3,6 +3,8 @@
 A restriction to the right of a `key_by` that names its slots has one copy of its `state` a key; which copy a clause
 runs on follows from the keys that travel with the event. A copy is forgotten when its state is as in a fresh one.
 
+This module is over 300 lines because copies, clauses and deadlines of a restriction are of one object.
+
 Source: SEMANTICS 1.13.
 """
 
@@ -12,7 +14,7 @@ from copy import copy as shallow_copy
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from cartesius.batching.floored_deadlines import FlooredDeadlines, longest
+from cartesius.batching.floored_deadlines import FlooredDeadlines
 from cartesius.correlations.clause_layers import clauses_of_layers, in_clause
 from cartesius.correlations.gates import count_set_aside
 from cartesius.correlations.placements import Place
@@ -53,7 +55,6 @@ class Installed(Place):
         self.reconsidered: dict[tuple[Any, ...], None] = {}  # the copies that want to choose, by key
         self.due: dict[tuple[Any, ...], dict[int, int]] = {}  # deadlines a copy waits for, with their numbers, by key
         self.floor_slots: tuple[Slot, ...] = ()  # whose floors its deadlines wait for, where they are not the clock
-        self.lag_of_slots: dict[Slot, int | None] = {}  # how far those stay behind the clock; None: they never move
         self.floored = FlooredDeadlines(join.world.journal, in_order=not self.absent and not self.opens_windows)
         self.keyed_gates: frozenset[Installed] = frozenset()  # those that matter to it, and hold events by its key
         self._in_windows: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}  # the keys of the copies in each window
@@ -90,20 +91,9 @@ class Installed(Place):
         """Its place in the program: that of its correlation, and its turn there."""
         return self.join.number, self.turn
 
-    @property
-    def lag(self) -> int | None:
-        """How far all floors that it waits for stay behind the clock where nothing is held; None: they never move."""
-        return longest(self.lag_of_slots.values())
-
-    @cached_property
-    def lags(self) -> frozenset[int]:
-        """How far each does that moves."""
-        return frozenset([lag for lag in self.lag_of_slots.values() if lag is not None])
-
-    def lag_of(self, time: int, key: tuple[Any, ...]) -> int | None:
-        """How far those stay behind that a deadline waits for."""
-        slots = self.copies.get(key, self.stateless).waits_for(time) or self.floor_slots
-        return longest([self.lag_of_slots.get(slot, 0) for slot in slots])
+    def awaited(self, time: int, key: tuple[Any, ...]) -> tuple[Slot, ...]:
+        """Return the slots whose floors a deadline waits for."""
+        return self.copies.get(key, self.stateless).waits_for(time) or self.floor_slots
 
     def bars(self, time: int) -> bool:
         """Whether a deadline that is not let bars those after it, of all keys."""

@@ -1,7 +1,7 @@
 """Audit: why a verdict was given, from the rows and the rules that are stored; a year later as on the day.
 
-In reading order: `subjects`, which one is meant; `answers`, the question and its answer, as plain data; `answer_texts`,
-the answer for people; `why_command`: ``python -m dsl why``.
+In reading order: `subjects`, which one is meant; `answers`, the question and its answer; `answer_data`, that as plain
+data; `answer_texts`, the answer for people; `why_command`: ``python -m dsl why``.
 """
 
 from .answers import Answer as Answer

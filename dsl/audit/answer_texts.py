@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.drawing.markup import visible
-from dsl.audit.answers import iso, said
+from dsl.audit.answer_data import iso, said
 from dsl.english.phrases import phrase
 
 if TYPE_CHECKING:

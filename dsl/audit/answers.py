@@ -9,32 +9,29 @@ Invariant: nothing in an answer depends on when, where or by whom it is asked.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from cartesius.drawing.markup import visible
 from cartesius.errors import InvalidArgument
+from dsl.audit.answer_data import EPOCH, iso, requirement_data, shown_data
 from dsl.audit.subjects import named
-from dsl.english.phrases import phrase
 from dsl.histories import History
 from dsl.histories.newest_rows import newest
 from dsl.meaning.term_expressions import STALE
 from dsl.rule_packs import RulePack
 from dsl.terms.dimensions import INSTANT, Measure
-from dsl.terms.texts import text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from dsl.histories.newest_rows import Newest
-    from dsl.judgements.accounts import Account, Accounted, Bound
+    from dsl.judgements.accounts import Account
     from dsl.meaning.verdicts import Shown, Verdict
     from dsl.terms.terms import Declaration
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @attrs.frozen
@@ -104,7 +101,7 @@ class Answer:
             "at": iso(self.at),
             "status": None if self.verdict is None else self.verdict.status,
             "pack": {"name": self.pack_name, "version": self.pack, "since": since},
-            "requirements": [_requirement(each, self.kind) for each in accounted],
+            "requirements": [requirement_data(each, self.kind) for each in accounted],
             "rows": [self._row(each) for each in self.rows],
             "unread": self.unread,
         }
@@ -117,7 +114,7 @@ class Answer:
             "age_s": None if row.time is None else (self.at - row.time) / 1_000_000,
             "stale": row.is_stale,
             "rows": row.count,
-            "values": [_shown(each) for each in row.values],
+            "values": [shown_data(each) for each in row.values],
         }
 
 
@@ -139,7 +136,7 @@ def why(rules: RulePack | Path, data: Path | str, subject: str, at: datetime) ->
         pack, version, since = rules, rules.version, None
     else:
         pack, version, since = _in_force(rules, at)
-    moment = (at - _EPOCH) // timedelta(microseconds=1)
+    moment = (at - EPOCH) // timedelta(microseconds=1)
     history = History(data, pack)
     declared = pack.declarations
     kind = next(iter(declared.values()))
@@ -153,15 +150,6 @@ def why(rules: RulePack | Path, data: Path | str, subject: str, at: datetime) ->
     name = own.get("name")
     called = name if isinstance(name, str) else None
     return Answer(key, kind.name, called, moment, version, pack.name, since, account, tuple(read), unread)
-
-
-def iso(time: int) -> str:
-    """Return a time in microseconds since the epoch as people and machines read it, in UTC.
-
-    >>> iso(1_593_518_400_000_000)
-    '2020-06-30T12:00:00+00:00'
-    """
-    return (_EPOCH + timedelta(microseconds=time)).isoformat()
 
 
 def _in_force(path: Path, at: datetime) -> tuple[RulePack, str, tuple[datetime, str]]:
@@ -182,7 +170,7 @@ def _in_force(path: Path, at: datetime) -> tuple[RulePack, str, tuple[datetime, 
 
 
 def _subject(history: History, there: Newest, kind: Declaration, subject: str, at: datetime) -> Any:
-    moment = (at - _EPOCH) // timedelta(microseconds=1)
+    moment = (at - EPOCH) // timedelta(microseconds=1)
     if there.first is None or moment < there.first:
         begins = "has no rows" if there.first is None else f"begins at {iso(there.first)}"
         message = f"why: expected a time within the history but got {at.isoformat()}, and {history.folder} {begins}"
@@ -265,46 +253,3 @@ def _row(source: Declaration, key: Any, row: Mapping[str, Any], time: int, is_st
         for name, kind in kinds.items()
     )
     return ReadRow(source.name, key, time, values, is_stale)
-
-
-def _requirement(each: Accounted, kind: str) -> dict[str, Any]:
-    reason = each.reason
-    return {
-        "requirement": reason.name,
-        "outcome": each.outcome,
-        "condition": reason.text,
-        "says": said(each, kind),
-        "location": reason.location,
-        "because": reason.because,
-        "severity": reason.severity,
-        "reference": reason.reference,
-        "around": [{"condition": text(condition), "holds": holds} for condition, holds in each.conditions],
-        "values": [_shown(value, each.instants) for value in reason.values],
-        "compared": None if each.bound is None else _bound(each.bound, each.instants),
-        "margin": None if reason.margin is None else {"value": reason.margin[0], "unit": reason.margin[1]},
-        "missing": list(reason.missing),
-        "stale": list(reason.stale),
-        "others": list(reason.others),
-        "reads": list(each.reads),
-    }
-
-
-def said(each: Accounted, kind: str) -> str:
-    """Return what a requirement demands, in English."""
-    return phrase(each.statement.condition, "must", kind).text("must")
-
-
-def _bound(bound: Bound, instants: frozenset[str]) -> dict[str, Any]:
-    limits = [_shown(each, instants) for each in bound.limits]
-    return {"value": _shown(bound.value, instants), "must_be": bound.how, "limit": limits}
-
-
-def _shown(value: Shown, instants: Collection[str] = ()) -> dict[str, Any]:
-    what, amount, unit = value
-    if what in instants and isinstance(amount, int):
-        amount = iso(amount)
-    return {"what": what, "value": list(amount) if isinstance(amount, tuple) else _plain(amount), "unit": unit}
-
-
-def _plain(amount: Any) -> Any:
-    return amount if amount is None or isinstance(amount, str | int | float | bool) else str(amount)

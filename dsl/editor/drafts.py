@@ -15,10 +15,8 @@ import os
 import re
 import shutil
 import tempfile
-from datetime import datetime
 from difflib import SequenceMatcher
 from functools import partial
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, final
 
@@ -28,9 +26,9 @@ from cartesius.errors import CartesiusError, InvalidArgument
 from dsl.declarations.sources import declaration
 from dsl.editor.editing import added, deleted, moved, replaced
 from dsl.editor.outline import Outline
+from dsl.editor.typed_values import row, value
 from dsl.refusals.errors import refusal
-from dsl.terms.dimensions import INSTANT, NUMBER, POSITION, TRUTH, Measure
-from dsl.terms.instants import instant_of
+from dsl.terms.dimensions import INSTANT
 from dsl.terms.texts import text as code
 from dsl.text.phrasing import Phrasing
 
@@ -44,7 +42,6 @@ BACKUP: Final = ".bak"
 """What is added to a file's name for its last content."""
 AROUND: Final = 2
 """How many unchanged lines are shown beside one that changed."""
-_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 class FileChanged(CartesiusError, RuntimeError):
@@ -184,12 +181,12 @@ def judge(draft: Json, file: str) -> Json:
         listed = given.get(name, [])
         if not isinstance(listed, list):
             _refuse(f"a list of the rows of {name!r}", listed)
-        found = [_row(name, kinds, _object(f"a row of {name!r}", each)) for each in listed]
-        known = [row for row in found if any(value is not None for value in row.values())]
+        found = [row(name, kinds, _object(f"a row of {name!r}", each)) for each in listed]
+        known = [each for each in found if any(one is not None for one in each.values())]
         rows[name] = known if source["isTable"] else next(iter(known), None)
     subject = next(iter(outline.pack.sources))
     rows[subject] = rows[subject] or {}
-    instant = _value("the time now", INSTANT, str(draft.get("now", "")))
+    instant = value("the time now", INSTANT, str(draft.get("now", "")))
     verdict = outline.pack.check(rows, now=instant)
     said = _in_words(outline)
     return {
@@ -242,47 +239,9 @@ def _in_words(outline: Outline) -> Callable[[str], str]:
     return partial(names.sub, lambda found: words[found[0]])
 
 
-def _row(name: str, kinds: Mapping[str, Kind], typed: Mapping[str, Any]) -> dict[str, Any]:
-    values = {field: str(value) for field, value in typed.items() if field in kinds}
-    return {field: _value(f"{name} {field}".replace("_", " "), kinds[field], value) for field, value in values.items()}
-
-
 def _kinds(outline: Outline, name: str) -> dict[str, Kind]:
     vocabulary = outline.terms.vocabulary
     return dict(next(source.fields for source in vocabulary.sources if source.name == name))
-
-
-def _value(label: str, kind: Kind, typed: str) -> Any:
-    typed = typed.strip()
-    if not typed:
-        return None
-    try:
-        return _typed(kind, typed)
-    except ValueError:
-        examples = {POSITION: "a position is needed, such as 51.95, 4.14", TRUTH: "yes or no is needed",
-                    INSTANT: "a time is needed, such as 2026-05-01 14:30Z"}  # fmt: skip
-        needed = "a number is needed, such as 15" if isinstance(kind, Measure) else examples[kind]
-        message = f"the example situation: {label}: {needed}, but got {typed!r}"
-        raise InvalidArgument(message) from None
-
-
-def _typed(kind: Kind, typed: str) -> Any:
-    if isinstance(kind, Measure):
-        if not _NUMBER.fullmatch(typed):  # `float` also takes nan, infinity, 1_000
-            raise ValueError(typed)
-        if kind == NUMBER and typed.lstrip("-").isdigit():
-            return int(typed)
-        if not isfinite(float(typed)):
-            raise ValueError(typed)
-        return float(typed)
-    if kind == TRUTH:
-        return bool(("no", "yes").index(typed))
-    if kind == INSTANT:
-        return int(typed) if typed.isdigit() else instant_of(datetime.fromisoformat(typed))
-    if kind == POSITION:
-        latitude, longitude = map(float, typed.split(","))
-        return latitude, longitude
-    return typed
 
 
 def _shown(value: Any) -> str:

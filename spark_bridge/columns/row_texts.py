@@ -11,8 +11,9 @@ import base64
 import json
 import math
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,9 @@ from cartesius.data.records import Record, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def json_texts(table: pa.Table, rows: Sequence[int]) -> list[str]:
@@ -70,6 +74,14 @@ def _times(column: pa.Array) -> list[str]:
     texts = np.datetime_as_string(numbers.view("datetime64[D]" if is_day else "datetime64[us]")).tolist()
     there = column.is_valid().to_pylist()
     return [_quoted(text + zone) if is_there else "" for text, is_there in zip(texts, there, strict=True)]
+
+
+def moment(time: Any) -> str:
+    """Return when something was, in microseconds, as people write it."""
+    try:
+        return (_EPOCH + timedelta(microseconds=time)).isoformat()
+    except OverflowError:
+        return f"{time} µs since the epoch"
 
 
 def value_text(value: Any) -> str:

@@ -146,7 +146,8 @@ class Buckets:
         """
         # Not durable=True: what is pushed was read from Arrow, and so is plain data.
         opened = self.states.open(bucket, state, holds=holds or follows)
-        out = Emission(self.layout, frozenset() if bucket == 0 else self.everywhere, self.on_error)
+        silent = frozenset[str]() if bucket == 0 else self.everywhere
+        out = Emission(self.layout, silent, sets_aside=self.on_error == "dead_letter")
         self._change(opened, chunks.get(len(self.inputs), ()), out)
         engine, waiting = opened.engine, opened.held or {}
         held = [restored(source, waiting.get(source.name)) for source in self.inputs]

@@ -19,12 +19,12 @@ Source: issue 8 (a rule that raises); SEMANTICS 1.12.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from traceback import format_exception
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from cartesius.errors import CartesiusError, InvalidArgument, RuleRaised, places_of, shortened
 from cartesius.language import lenience
+from spark_bridge.columns.row_texts import moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -37,7 +37,6 @@ OnError: TypeAlias = Literal["fail", "dead_letter", "unknown"]
 
 _FRAMES: Final = 5
 """How many of the innermost calls are shown."""
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MEND: Final = (
     "mend the row, or the rule (spark_bridge.migrate goes on with the state), and start again; or say"
     ' on_error="dead_letter", which sets such rows aside, or, of packs of rules, on_error="unknown"'
@@ -126,14 +125,6 @@ def _where(error: Exception, failure: Failure | None) -> str:
     own = f"in the body of {failure.correlation}"
     places = [place for place in places_of(error) if place != own]
     return f" ({', '.join([*places, f'in {failure.correlation!r}: {failure.pattern}'])})"
-
-
-def moment(time: Any) -> str:
-    """Return when something was, in microseconds, as people write it."""
-    try:
-        return (_EPOCH + timedelta(microseconds=time)).isoformat()
-    except OverflowError:
-        return f"{time} µs since the epoch"
 
 
 def narrowed(use: Callable[[int, int], int], first: int, last: int, few: int) -> int:

@@ -20,9 +20,8 @@ from pyspark.sql import types as t
 from cartesius import Delete, Update
 from cartesius.errors import InvalidArgument, shortened
 from spark_bridge.columns.result_columns import array_of, is_row_of
-from spark_bridge.columns.row_texts import value_text
+from spark_bridge.columns.row_texts import moment, value_text
 from spark_bridge.columns.values import arrow_type, to_arrow
-from spark_bridge.running.row_errors import moment
 from spark_bridge.transport.packing import EARLIEST
 from spark_bridge.transport.wire import read
 
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.rows import Flow
     from cartesius.data.events import Time
     from spark_bridge.columns.schemas import ResultSchema
-    from spark_bridge.running.row_errors import OnError
 
 CHANGES: Final = ("event", "retract", "update", "delete")
 """What a result says, by its code."""
@@ -191,13 +189,12 @@ class Emission:
     Args:
         layout: The columns.
         silent: The outputs that are told elsewhere.
-        on_error: What becomes of a result that does not fit its columns: ``"dead_letter"``, it is a letter of its
-            output; otherwise, it is raised.
+        sets_aside: Whether a result that does not fit its columns is a letter of its output; otherwise, it is raised.
     """
 
-    def __init__(self, layout: Layout, silent: frozenset[str], on_error: OnError = "fail") -> None:
+    def __init__(self, layout: Layout, silent: frozenset[str], *, sets_aside: bool = False) -> None:
         self.layout = layout
-        self._on_error = on_error
+        self._sets_aside = sets_aside
         self._places = {name: place for place, name in enumerate(layout.names) if name not in silent}
         self._parts: list[tuple[int, pa.RecordBatch]] = []
         self._events: list[Event] = []
@@ -243,22 +240,18 @@ class Emission:
         """Return events as a part; those that do not fit are letters, or the error names the first one."""
         try:
             return self._of_events(name, place, events)
-        except InvalidArgument:
-            fitting = []
-            for event in events:
-                try:
-                    self._of_events(name, place, [event])
-                except InvalidArgument as error:
-                    if self._on_error != "dead_letter":
-                        message = (
-                            f'{error}, or say on_error="dead_letter", which sets such results aside; got the result of'
-                            f" {name!r} at {moment(event.end)}: {shortened(value_text(event.value))}"
-                        )
-                        raise InvalidArgument(message) from error
-                    self.letter_of("dead", event, str(error))
-                else:
-                    fitting.append(event)
-        return self._of_events(name, place, fitting)
+        except InvalidArgument as error:
+            if len(events) > 1:
+                return _one([self._of_fitting(name, place, [event]) for event in events])
+            (event,) = events
+            if not self._sets_aside:
+                message = (
+                    f'{error}, or say on_error="dead_letter", which sets such results aside; got the result of'
+                    f" {name!r} at {moment(event.end)}: {shortened(value_text(event.value))}"
+                )
+                raise InvalidArgument(message) from error
+            self.letter_of("dead", event, str(error))
+        return self._of_events(name, place, [])
 
     def _of_events(self, name: str, place: int, events: Sequence[Event]) -> pa.RecordBatch:
         changes, keys, values = [], [], []
