@@ -4,8 +4,11 @@ A row is set aside before it can move the watermark if its time, or a key that t
 later if its payload cannot be read, if the program refuses it, or, where the caller chose that, if the program raises
 on it (`row_errors`; a push is atomic, so the program goes on without it). So is a row without a key that the program
 matches or groups by: the engine sets it aside, alike in one bucket and in many. A late row, one that came after the
-engine's clock had passed it, is reported in the same shape. A row of a source that is broadcast is reported once, or by
-each bucket in which the program raised on it.
+engine's clock had passed it, is reported in the same shape. What every bucket has alike is reported once, a row of a
+source that is broadcast or an event derived of such; but a row by each bucket in which the program raised on it.
+
+Of a derived event that is set aside, or does not fit the columns of results, the letter has the reactive that gave it
+in place of the source, and its value: the row that had come by then may be another one, which was used.
 """
 
 from __future__ import annotations
