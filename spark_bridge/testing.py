@@ -16,7 +16,7 @@ from cartesius.data.records import Record
 from cartesius.equivalence.equalities import Equality, form_of
 from cartesius.equivalence.equivalences import streams_equivalent
 from cartesius.errors import InvalidArgument
-from cartesius.results.outputs import is_unchanged
+from cartesius.results.unchanged_values import is_equal
 from cartesius.testing import Dependence, Monitor, assert_streams_equivalent, same_key
 from spark_bridge.transport.envelope import column
 
@@ -193,4 +193,4 @@ def _same_row() -> Dependence:
     return same_key(key_of)
 
 
-_SAME_VALUES = Equality(is_unchanged, form_of)
+_SAME_VALUES = Equality(is_equal, form_of)

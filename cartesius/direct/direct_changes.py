@@ -133,7 +133,6 @@ class MappingChange(DirectChange):
     """The function of a table whose rows are mapped or filtered one by one, and which keeps them itself."""
 
     _as_they_come: ClassVar[bool] = False  # whether changes of one batch are told in the order in which they come
-    _is_change: ClassVar[str] = "not before or not is_alike(before[0], row)"
 
     def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
         super().__init__(join, slot, steps, lateness, **link)
@@ -156,7 +155,7 @@ class MappingChange(DirectChange):
         with lines.under("if type(value) is Update:"):
             lines.add("value = row = value.value")
             lines.add("if type(row) not in plain:\n    value = row = wrap(row)")
-            lines.add(f"is_change = {self._is_change}")
+            lines.add("is_change = not before or not is_unchanged(before[0], row)")
         lines.add("else:\n    row = ABSENT\n    is_change = bool(before)")
         with lines.under("if is_change:"):
             self._say()
@@ -210,7 +209,6 @@ class AnnouncingChange(MappingChange):
     """The function of a table of whose changes a stream is made, and its text."""
 
     _as_they_come = True
-    _is_change = "not before or not is_unchanged(before[0], row)"
 
     def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
         super().__init__(join, slot, steps, lateness, **link)

@@ -36,7 +36,7 @@ from cartesius.expressions.value_functions import of_value
 from cartesius.plan.nodes import Let, Transduce
 from cartesius.programs.doors import checked_times, checked_value
 from cartesius.programs.give_ups import LeftToClauses
-from cartesius.results.outputs import is_alike, is_unchanged
+from cartesius.results.unchanged_values import is_unchanged
 from cartesius.storage.conservation import Fate
 from cartesius.storage.memories import NOWHERE, checked_key, hashable
 
@@ -699,7 +699,7 @@ class Taken(Exception):
 
 SCOPE: dict[str, Any] = {
     "plain": PLAIN, "wrap": wrap, "checked_times": checked_times, "is_dated": is_dated, "there": there,
-    "hashable": hashable, "is_null": is_null, "is_alike": is_alike, "is_unchanged": is_unchanged,
+    "hashable": hashable, "is_null": is_null, "is_unchanged": is_unchanged,
     "heappush": heapq.heappush,
     "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "NEVER": EARLIEST, "EVER": LATEST, "nothing": object(),
     "Entry": Entry, "Event": Event, "EventDraft": EventDraft, "Update": Update, "Delete": Delete, "Queue": Queue,

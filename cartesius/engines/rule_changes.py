@@ -26,7 +26,8 @@ from cartesius.engines.program_cards import differences, memories, program_card,
 from cartesius.engines.snapshots import load_engine, save_engine
 from cartesius.plan import facts
 from cartesius.programs.programs import Program
-from cartesius.results.outputs import Events, is_unchanged
+from cartesius.results.outputs import Events
+from cartesius.results.unchanged_values import is_unchanged
 from cartesius.results.views import View
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import attrs
 from cartesius.data.events import Delete, Event, Update
 from cartesius.equivalence.equalities import form_of
 from cartesius.errors import InvalidArgument
-from cartesius.results.outputs import is_same
+from cartesius.results.unchanged_values import is_same
 
 Predicate: TypeAlias = Callable[[Any, Any], bool]
 Key: TypeAlias = str | Callable[[Any], Any]

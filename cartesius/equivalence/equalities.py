@@ -17,7 +17,7 @@ import attrs
 from cartesius.data.events import Delete, Event, Update
 from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
-from cartesius.results.outputs import is_nan, is_unchanged
+from cartesius.results.unchanged_values import is_equal, is_nan
 
 Equal: TypeAlias = Callable[[Any, Any], bool]
 
@@ -108,7 +108,7 @@ def _is_hashable(value: object) -> bool:
 def _is_equal(one: Any, other: Any) -> bool:
     if isinstance(one, Event) and isinstance(other, Event):
         same = (one.start, one.end, one.weight) == (other.start, other.end, other.weight)
-        return same and is_unchanged(one.value, other.value)
+        return same and is_equal(one.value, other.value)
     return bool(one == other)
 
 

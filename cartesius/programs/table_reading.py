@@ -12,7 +12,7 @@ from cartesius.data.events import LATEST
 from cartesius.errors import InvalidArgument
 from cartesius.language.reactives import check_reactive
 from cartesius.programs.programs import keeps_rows
-from cartesius.results.outputs import is_unchanged
+from cartesius.results.unchanged_values import is_unchanged
 from cartesius.storage.version_memories import NEWEST, VersionMemory
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Table:
         last: dict[Any, Any] = {}
         for time in [*forgotten[-1:], *(time for time in times if time > versions.horizon)]:
             rows = versions.looking_at(time, self._rows)
-            if not is_unchanged(rows, last):
+            if rows.keys() != last.keys() or not all(is_unchanged(last[key], row) for key, row in rows.items()):
                 found[time] = last = rows
         return found
 

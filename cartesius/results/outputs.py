@@ -8,28 +8,19 @@ Source: SEMANTICS 1.9, 1.10 and 2.2.
 
 from __future__ import annotations
 
-import dataclasses
-from decimal import Decimal
-from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-import attrs
-
 from cartesius.data.events import Delete, Event, Update
-from cartesius.data.records import Record
+from cartesius.results.unchanged_values import is_unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Sequence
 
     from cartesius.data.events import Time
     from cartesius.data.journals import Journal
     from cartesius.results.provenance import Provenance
     from cartesius.storage.versions_in_order import Moment
 
-_ATOMS = frozenset((int, str, bool, bytes, type(None)))
-_EXACT = frozenset((int, str, bytes, type(None)))
-"""Types of which no two have values that are equal to each other."""
 Span: TypeAlias = "tuple[Time, Time]"
 Result: TypeAlias = "tuple[tuple[float, ...], Any, Time, Time]"  # rank, value, start, end
 
@@ -204,94 +195,3 @@ def hull(spans: Sequence[Span]) -> Span:
 
 def _rank(item: tuple[Any, Result]) -> tuple[float, ...]:
     return item[1][0]
-
-
-def is_unchanged(old: Any, new: Any) -> bool:
-    """Compare type-exactly, NaN equal to itself; classes by the fields that take part in their equality."""
-    if old is new:
-        return True
-    if type(old) is not type(new):
-        return False
-    if type(old) in _ATOMS:  # most are
-        return bool(old == new)
-    if isinstance(old, float | Decimal):
-        return bool(old == new) or (is_nan(old) and is_nan(new))
-    if isinstance(old, tuple | list):
-        return len(old) == len(new) and all(map(is_unchanged, old, new))
-    if isinstance(old, Record):
-        return is_unchanged(old._fields, new._fields)
-    if isinstance(old, dict):
-        return old.keys() == new.keys() and all(is_unchanged(old[key], new[key]) for key in old)
-    if isinstance(old, set | frozenset):
-        if _are_plain(old) and _are_plain(new):
-            return bool(old == new)
-        return {_exactly(item) for item in old} == {_exactly(item) for item in new}
-    if attrs.has(type(old)):
-        return all(_is_field_unchanged(name, key, old, new) for name, key in _compared(type(old)))  # type: ignore[arg-type]  # classes are hashable
-    if dataclasses.is_dataclass(old):
-        names = [field.name for field in dataclasses.fields(old) if field.compare]
-        return all(is_unchanged(getattr(old, name), getattr(new, name)) for name in names)
-    return bool(old == new)
-
-
-def is_alike(old: Any, new: Any) -> bool:
-    """Whether nothing that is made of two values can differ: they are unchanged, and written alike.
-
-    >>> from decimal import Decimal
-    >>> is_unchanged(Decimal("1.5"), Decimal("1.50")), is_alike(Decimal("1.5"), Decimal("1.50"))
-    (True, False)
-    """
-    return old is new or (is_unchanged(old, new) and repr(old) == repr(new))
-
-
-def is_same(old: Any, new: Any) -> bool:
-    """Compare by ``==``, NaN equal to itself, also inside of tuples, lists and mappings.
-
-    >>> is_same(float("nan"), float("nan")), is_same((1, float("nan")), (1.0, float("nan"))), is_same(None, 0)
-    (True, True, False)
-    """
-    if old == new or is_unchanged(old, new):
-        return True
-    if isinstance(old, Record) and isinstance(new, Record):
-        old, new = old._fields, new._fields
-    if isinstance(old, dict) and isinstance(new, dict):
-        return old.keys() == new.keys() and all(is_same(old[key], new[key]) for key in old)
-    if isinstance(old, tuple | list) and type(old) is type(new):
-        return len(old) == len(new) and all(map(is_same, old, new))
-    return False
-
-
-@lru_cache(maxsize=1000)
-def _compared(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Any] | None], ...]:
-    """Return the fields of a class that take part in its equality, and what is compared of each; None: itself."""
-    # attrs' stubs do not know the key
-    return tuple((field.name, getattr(field, "eq_key", None)) for field in attrs.fields(kind) if field.eq)
-
-
-def _is_field_unchanged(name: str, key: Callable[[Any], Any] | None, old: Any, new: Any) -> bool:
-    old, new = getattr(old, name), getattr(new, name)
-    if old is new:
-        return True
-    return is_unchanged(old, new) if key is None else is_unchanged(key(old), key(new))
-
-
-def is_nan(value: float | Decimal) -> bool:
-    """Whether a number is none."""
-    return value.is_nan() if isinstance(value, Decimal) else value != value  # noqa: PLR0124 - NaN
-
-
-def _are_plain(items: Collection[Any]) -> bool:
-    """Whether items that are equal are so type-exactly, none being NaN: text, integers, or tuples of these alone."""
-    kinds = set(map(type, items))
-    if kinds == {tuple}:
-        kinds = set(map(type, chain.from_iterable(items)))
-    return kinds <= _EXACT
-
-
-def _exactly(item: Any) -> Any:
-    """Return what is equal for items of a set that are so type-exactly."""
-    if isinstance(item, tuple | frozenset):
-        return type(item), type(item)(map(_exactly, item)) if type(item) in (tuple, frozenset) else item
-    if isinstance(item, float | Decimal) and is_nan(item):
-        return type(item), "nan"
-    return type(item), item

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius.data.events import Event
 from cartesius.data.window_spans import REPORTED
-from cartesius.results.outputs import is_unchanged
+from cartesius.results.unchanged_values import is_equal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -139,7 +139,7 @@ def minus(these: Iterable[tuple[Any, Result]], those: Iterable[tuple[Any, Result
     left = []
     for identity, result in these:
         bucket = rest.get(_bucket(result[1]), [])
-        place = next((place for place, value in enumerate(bucket) if is_unchanged(value, result[1])), None)
+        place = next((place for place, value in enumerate(bucket) if is_equal(value, result[1])), None)
         if place is None:
             left.append((identity, result))
         else:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 from cartesius.data.codec import pack
 from cartesius.data.events import Delete, Event, Update
 from cartesius.errors import NotStorable
-from cartesius.results.outputs import hull, is_unchanged
+from cartesius.results.outputs import hull
+from cartesius.results.unchanged_values import is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -16,8 +16,9 @@ from cartesius.data.events import EARLIEST, LATEST, Event
 from cartesius.data.journals import put
 from cartesius.data.validity import covers
 from cartesius.results.announced import Announced, change_of, parted, times_of, what_at
-from cartesius.results.outputs import hull, is_unchanged
+from cartesius.results.outputs import hull
 from cartesius.results.totals import check_element
+from cartesius.results.unchanged_values import is_unchanged
 from cartesius.results.views import View
 
 if TYPE_CHECKING:

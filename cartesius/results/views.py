@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from cartesius.data.entries import FRESH, GONE
 from cartesius.data.events import Delete, Event, Update
-from cartesius.results.outputs import hull, is_unchanged
+from cartesius.results.outputs import hull
+from cartesius.results.unchanged_values import is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -16,7 +16,7 @@ from cartesius.data.queues import Queue
 from cartesius.language.families import ended
 from cartesius.plan.nodes import Opaque, Transduce
 from cartesius.plan.reliance import Reliance
-from cartesius.results.outputs import is_same
+from cartesius.results.unchanged_values import is_same
 from restrictions.basics.checks import check_count, check_function, refuse_tables
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from cartesius.language.reactives import UNDECLARED, Undeclared
 from cartesius.language.restriction_base import slot_families
 from cartesius.plan import facts
 from cartesius.plan.nodes import Announce, Fold, Recall, Upsert
-from cartesius.results.outputs import is_alike, is_unchanged
+from cartesius.results.unchanged_values import is_unchanged
 from cartesius.storage.memories import checked_key, checked_row_key
 from restrictions.basics.checks import refuse_tables
 
@@ -125,11 +125,11 @@ class _changing(Restriction):
                 message = f"{self!r}: expected no versions, which need rows that are kept, but got {other!r}"
                 raise InvalidArgument(message)
 
-    def _is_change(self, event: Entry, is_none: Callable[[Any, Any], bool]) -> bool:
+    def _is_change(self, event: Entry) -> bool:
         before = event.noted("before", ())
         if event.deletes:
             return bool(before)
-        return not before or not is_none(before[0], event.value)
+        return not before or not is_unchanged(before[0], event.value)
 
 
 class transiently(_changing):
@@ -171,7 +171,7 @@ class transiently(_changing):
     @handles(arrive, "slot")
     def bring_back(self, slot: Slot, event: Entry) -> None:
         """Bring the row that is replaced back, unless both are alike."""
-        if self._is_change(event, is_alike):
+        if self._is_change(event):
             recall(slot, event)
             forward(slot, event)
 
@@ -215,7 +215,7 @@ class announcing(_changing):
     @handles(arrive, "slot")
     def announce(self, slot: Slot, event: Entry) -> None:
         """Let the change through as the value of its row."""
-        if self._is_change(event, is_unchanged):
+        if self._is_change(event):
             row = event.noted("row") if event.deletes else event.value
             change = Delete(event.row_key, row) if event.deletes else Update(event.row_key, row)
             forward(slot, event.as_row(event.row_key, change))

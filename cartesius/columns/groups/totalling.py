@@ -16,7 +16,7 @@ import pyarrow as pa
 from cartesius.columns.groups.fixed_point import Fixed
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct
-from cartesius.results.outputs import is_unchanged
+from cartesius.results.unchanged_values import is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -29,7 +29,7 @@ from cartesius.data.generated import commented
 from cartesius.expressions.expressions import Apply, Constant, KeyOf, show
 from cartesius.expressions.missing_values import Asked, Form, form_of
 from cartesius.plan.nodes import Aggregate
-from cartesius.results.outputs import is_unchanged
+from cartesius.results.unchanged_values import is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

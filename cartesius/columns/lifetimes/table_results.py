@@ -20,7 +20,8 @@ from cartesius.columns.vectors.vectors import MISSING, NotColumnar
 from cartesius.data.events import LATEST
 from cartesius.data.window_spans import INSIDE
 from cartesius.results.outputs import Rows as Table
-from cartesius.results.outputs import hull, is_unchanged
+from cartesius.results.outputs import hull
+from cartesius.results.unchanged_values import is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

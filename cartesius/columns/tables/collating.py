@@ -22,7 +22,7 @@ from cartesius.data.generated import commented
 from cartesius.expressions.expressions import Part
 from cartesius.expressions.phases import collected_of
 from cartesius.plan.nodes import AsTable, Collate, TakeBack
-from cartesius.results.outputs import is_unchanged
+from cartesius.results.unchanged_values import is_unchanged
 from cartesius.results.views import View
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from cartesius.columns.stages.rows import Flow, nothing
 from cartesius.columns.tables.cells import entries_of
 from cartesius.columns.vectors.objects import Objects
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.results.outputs import hull, is_unchanged
+from cartesius.results.outputs import hull
 from cartesius.results.totals import Totals
+from cartesius.results.unchanged_values import is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

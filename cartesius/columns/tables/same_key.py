@@ -79,7 +79,7 @@ class SameKey(TableStage):
         position, part = one.position[ordered.rows], one.target[ordered.rows]
         changed = position != BEFORE
         if self.is_transient:
-            changed &= changes_something(one, ordered, by_look=True)
+            changed &= changes_something(one, ordered)
         timeline = Timeline(position, ordered.first, [part], part != MISSING, changed)
         arrival = ordered.rows if self.is_transient else None
         fates = self.passed_on(one, changed) if self.is_transient else self.told([one], {0: ordered.vain})

@@ -146,17 +146,14 @@ def followed(them: Versions, ordered: ByKey) -> Indices:
     return after
 
 
-def changes_something(them: Versions, ordered: ByKey, *, by_look: bool = False) -> NDArray[np.bool_]:
-    """Return which versions, by key, are another row than the one before: those that `announcing` lets through.
-
-    ``by_look``: or are equal to it, and may be told apart: those that `transiently` lets through.
-    """
+def changes_something(them: Versions, ordered: ByKey) -> NDArray[np.bool_]:
+    """Return which versions, by key, are another row than the one before: those that `transiently` lets through."""
     payload = them.rows.payload
     same = np.zeros(len(ordered.rows), np.bool_)
     candidates = np.flatnonzero(~ordered.first)
     new, old = them.target[ordered.rows[candidates]], them.target[ordered.rows[candidates - 1]]
     both = (new != MISSING) & (old != MISSING)
-    same[candidates[both]] = unchanged(payload.take(old[both]), payload.take(new[both]), by_look=by_look)
+    same[candidates[both]] = unchanged(payload.take(old[both]), payload.take(new[both]))
     return ~same
 
 

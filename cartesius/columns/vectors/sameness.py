@@ -1,8 +1,8 @@
-"""Sameness: which rows of two vectors of one type are the same, as `outputs.is_unchanged` says of two values."""
+"""Sameness: which rows of two vectors of one type are the same, as `is_unchanged` says of two values."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -10,11 +10,9 @@ import pyarrow.compute as pc
 
 from cartesius.columns.vectors.objects import Objects
 from cartesius.columns.vectors.vectors import DICT, PACKED, RECORD, TUPLE, Leaf, Struct
-from cartesius.results.outputs import is_alike, is_unchanged
+from cartesius.results.unchanged_values import is_unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from cartesius.columns.vectors.vectors import Mask, Vector
@@ -22,32 +20,26 @@ if TYPE_CHECKING:
 _BY_FIELDS = (RECORD, "marked", DICT, TUPLE, "interval", "window")
 
 
-def unchanged(old: Vector, new: Vector, *, by_look: bool = False) -> NDArray[np.bool_]:
-    """Return where ``new`` is what ``old`` was; both come from one vector.
-
-    ``by_look``: and nothing can tell them apart, as `outputs.is_alike` says; where it is not known they are not.
-    """
+def unchanged(old: Vector, new: Vector) -> NDArray[np.bool_]:
+    """Return where ``new`` is what ``old`` was; both come from one vector."""
     if isinstance(old, Struct) and isinstance(new, Struct) and old.kind in _BY_FIELDS:
         same = np.ones(len(old), np.bool_)
         for before, now in zip(old.items, new.items, strict=True):
-            same &= unchanged(before, now, by_look=by_look)
+            same &= unchanged(before, now)
         return _with_missing(same, old.valid, new.valid)
     if isinstance(old, Leaf) and isinstance(new, Leaf) and not isinstance(old, Objects):
-        if old.kind == PACKED and by_look:  # what is packed alike is alike
-            return _with_missing(_equal(old, new), old.valid, new.valid)
         if old.kind == PACKED:
             return _of_values(old, new, _equal(old, new))
         if old.is_number:
             numbers = old.numbers, new.numbers
             same = np.equal(*numbers)
             if numbers[0].dtype.kind == "f":
-                if by_look:
-                    same &= np.signbit(numbers[0]) == np.signbit(numbers[1])
+                same &= np.signbit(numbers[0]) == np.signbit(numbers[1])
                 same |= np.isnan(numbers[0]) & np.isnan(numbers[1])
             return _with_missing(same, old.valid, new.valid)
         if not pa.types.is_nested(old.type):
             return _with_missing(_equal(old, new), old.valid, new.valid)
-    return _of_values(old, new, np.zeros(len(old), np.bool_), is_alike if by_look else is_unchanged)
+    return _of_values(old, new, np.zeros(len(old), np.bool_))
 
 
 def unchanged_since(vector: Vector) -> NDArray[np.bool_]:
@@ -82,12 +74,10 @@ def _with_missing(same: NDArray[np.bool_], old: Mask, new: Mask) -> NDArray[np.b
     return found
 
 
-def _of_values(
-    old: Vector, new: Vector, same: NDArray[np.bool_], is_same: Callable[[Any, Any], bool] = is_unchanged
-) -> NDArray[np.bool_]:
+def _of_values(old: Vector, new: Vector, same: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Ask Python about the values that are not the ``same`` for certain."""
     same = same.copy()
     asked = np.flatnonzero(~same)
     pairs = zip(old.take(asked).to_list(), new.take(asked).to_list(), strict=True)
-    same[asked] = [is_same(before, now) for before, now in pairs]
+    same[asked] = [is_unchanged(before, now) for before, now in pairs]
     return same

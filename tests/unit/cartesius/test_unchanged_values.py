@@ -2,42 +2,69 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cartesius.results.outputs import is_unchanged
+from cartesius.data.records import Record
+from cartesius.results.unchanged_values import is_equal, is_unchanged
 
 NAN = float("nan")
-ATOMS = st.sampled_from([0, 1, True, False, 0.0, -0.0, 1.0, NAN, float("nan"), "1", "a", b"a", None])
+NOON = datetime(2024, 6, 30, 12, tzinfo=UTC)
+ATOMS = st.sampled_from([
+    0, 1, True, False, 0.0, -0.0, 1.0, NAN, float("nan"), "1", "a", b"a", None, Decimal("1.5"), Decimal("1.50"),
+    Decimal("NaN"), Decimal(0), Decimal("-0"), NOON, NOON.astimezone(timezone(timedelta(hours=2))),
+])  # fmt: skip
 HASHABLE = st.recursive(ATOMS, lambda of: st.tuples(of, of) | st.frozensets(of, max_size=3), max_leaves=6)
 VALUES = st.recursive(
     HASHABLE, lambda of: st.lists(of, max_size=3) | st.dictionaries(st.sampled_from("ab"), of), max_leaves=6
 )
 
 
-def written(value: Any) -> Any:
-    """The value with its types, so that what is equal is the same in all that can be seen."""
+def written(value: Any, *, by_look: bool) -> Any:
+    """The value with its types, so that what is equal is the same: in all that can be seen, or as ``==`` has it."""
+
+    def inside(values: Any) -> Any:
+        return [written(each, by_look=by_look) for each in values]
+
     if isinstance(value, float):
-        return "float", "nan" if value != value else str(value + 0.0)  # noqa: PLR0124 - NaN; both zeros are one number
+        number = value if by_look else value + 0.0  # both zeros are one number
+        return "float", "nan" if value != value else str(number)  # noqa: PLR0124 - NaN
+    if isinstance(value, Decimal):
+        return "Decimal", "nan" if value.is_nan() else str(value) if by_look else str(value.normalize() + 0)
+    if isinstance(value, datetime):
+        return "datetime", value.isoformat() if by_look else value.astimezone(UTC).isoformat()
     if isinstance(value, tuple | list):
-        return type(value).__name__, tuple(map(written, value))
+        return type(value).__name__, tuple(inside(value))
     if isinstance(value, frozenset):
-        return "frozenset", frozenset(map(written, value))
+        return "frozenset", frozenset(inside(value))
     if isinstance(value, dict):
-        return "dict", frozenset((key, written(each)) for key, each in value.items())
+        items = tuple(zip(value, inside(value.values()), strict=True))
+        return "dict", items if by_look else frozenset(items)
     return type(value).__name__, repr(value)
 
 
 @given(VALUES, VALUES)
+@settings(max_examples=300)
 def test_what_is_written_alike_is_unchanged(old, new):
-    assert is_unchanged(old, new) == (written(old) == written(new))
+    for by_look, function in ((True, is_unchanged), (False, is_equal)):
+        assert function(old, new) == (written(old, by_look=by_look) == written(new, by_look=by_look))
+
+
+@given(VALUES, VALUES)
+def test_what_is_equal_in_one_place_is_so_inside_of_values(old, new):
+    for function in (is_unchanged, is_equal):
+        for wrap in (lambda x: [x], lambda x: {"a": x}, lambda x: (1, x), lambda x: Record({"a": x})):
+            assert function(wrap(old), wrap(new)) == function(old, new)
 
 
 @given(VALUES)
 def test_nothing_differs_from_itself(value):
     assert is_unchanged(value, value)
+    assert is_equal(value, value)
 
 
 def test_sets_of_equal_numbers_differ_by_type():

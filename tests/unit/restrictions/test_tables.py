@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import enum
 import math
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import attrs
@@ -472,3 +474,30 @@ def test_rows_that_are_equal_and_can_be_told_apart_leave_nothing_behind(alike, t
                     rows[event.value.key] = event.value.value
         assert rows == engine.query(output)
         assert rows == ({str(tell(one)): 1} if output.name.startswith("reduce") else {2: str(tell(one))})
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+@pytest.mark.parametrize("alike", ALIKE)
+def test_who_reads_a_derived_table_by_its_changes_has_its_rows(alike, tier):
+    """A total of one that does not tell of such a change would take back a row that was never added."""
+    tell, one, other = ALIKE[alike]
+    table, beside = Reactive("table", table=True), Reactive("beside", table=True)
+    for derived, of in (
+        (map_table(table, itself), itself),
+        (filter_table(table, lambda row: True), itself),
+        (inner_join(table, beside), itemgetter(0)),
+        (left_join(table, beside), itemgetter(0)),
+        (map_table(inner_join(table, beside), lambda row: row[0]), itself),
+        (to_table(changelog(table)), itself),
+    ):
+        totals = reduce(derived, count, by=lambda row, of=of: str(tell(of(row))))
+        engine, rows = Engine(derived, totals, tier=tier), {}
+        pushes: list[Any] = [(beside, Update(key, None)) for key in (1, 2) if "beside" in engine.inputs]
+        pushes += [(table, change) for change in (Update(1, one), Update(1, other), Update(2, one))]
+        for reactive, change in [*pushes, (table, Delete(1))]:
+            for event in engine.push(reactive, change):
+                if event.reactive == derived.name:
+                    rows[event.value.key] = getattr(event.value, "value", None)
+            now = [row for row in rows.values() if row is not None]
+            assert sorted(map(repr, now)) == sorted(map(repr, engine.query(derived).values()))
+            assert engine.query(totals) == Counter(str(tell(of(row))) for row in now)
