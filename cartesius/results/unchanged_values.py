@@ -56,8 +56,9 @@ def is_unchanged(old: Any, new: Any, *, by_look: bool = True) -> bool:
     if isinstance(old, Record):
         return each(old._fields, new._fields)
     if isinstance(old, dict):
-        are_there = [*old] == [*new] if by_look else old.keys() == new.keys()
-        return are_there and all(each(value, new[key]) for key, value in old.items())
+        if by_look:
+            return [*old] == [*new] and all(map(each, old.values(), new.values()))
+        return old.keys() == new.keys() and all(each(value, new[key]) for key, value in old.items())
     if by_look and isinstance(old, datetime | time):
         return bool(old == new) and (old.tzinfo, old.fold) == (new.tzinfo, new.fold)
     if isinstance(old, set | frozenset):

@@ -490,7 +490,11 @@ def test_who_reads_a_derived_table_by_its_changes_has_its_rows(alike, tier):
         (map_table(inner_join(table, beside), lambda row: row[0]), itself),
         (to_table(changelog(table)), itself),
     ):
-        totals = reduce(derived, count, by=lambda row, of=of: str(tell(of(row))))
+
+        def told(row: Any, of: Any = of) -> str:
+            return str(tell(of(row)))
+
+        totals = reduce(derived, count, by=told)
         engine, rows = Engine(derived, totals, tier=tier), {}
         pushes: list[Any] = [(beside, Update(key, None)) for key in (1, 2) if "beside" in engine.inputs]
         pushes += [(table, change) for change in (Update(1, one), Update(1, other), Update(2, one))]
@@ -500,4 +504,4 @@ def test_who_reads_a_derived_table_by_its_changes_has_its_rows(alike, tier):
                     rows[event.value.key] = getattr(event.value, "value", None)
             now = [row for row in rows.values() if row is not None]
             assert sorted(map(repr, now)) == sorted(map(repr, engine.query(derived).values()))
-            assert engine.query(totals) == Counter(str(tell(of(row))) for row in now)
+            assert engine.query(totals) == Counter(map(told, now))
