@@ -190,7 +190,7 @@ class Partitioning:
                 or (self._in_order and facts.is_common(restriction) and _orders_inputs(pattern, restriction))
             ):
                 continue
-            if facts.opens_windows(restriction) or facts.versions(restriction):
+            if facts.opens_windows(restriction) or facts.versions(restriction) or facts.relates(restriction):
                 self._check_of_one_key(reactive, pattern, restriction, {slot for slot in keyed if slot in split})
                 contents += restriction.parts()[1:]
                 continue
@@ -221,9 +221,9 @@ class Partitioning:
         self, reactive: Reactive, pattern: Pattern, restriction: Restriction, keyed: set[str]
     ) -> None:
         """Check that windows that depend on several events, and histories, have what comes to one bucket alone."""
-        if facts.opens_windows(restriction):
+        if facts.opens_windows(restriction) or facts.relates(restriction):
             loose = [slot for slot, source in pattern.slots.items() if not source.table and slot not in keyed]
-            made = "windows"
+            made = "windows" if facts.opens_windows(restriction) else "reports"
         else:
             versions = facts.versions(restriction)
             named = () if versions is None else versions.slots
@@ -265,7 +265,7 @@ def keyable(restriction: Restriction) -> bool:
     """Whether a restriction weighs, right of a `key_by`, only events of one key: it says of which slots it is."""
     if facts.opens_windows(restriction):
         return facts.reports_by_key(restriction)
-    return any(kind in ("slot", "slots") for kind in restriction._fields.values())
+    return facts.relates(restriction) or any(kind in ("slot", "slots") for kind in restriction._fields.values())
 
 
 def _orders_inputs(pattern: Pattern, restriction: Restriction) -> bool:

@@ -457,6 +457,11 @@ def opens_windows(of: Planned) -> bool:
     return windows(of) is not None
 
 
+def relates(of: Planned) -> bool:
+    """Whether it makes a stream of the reports of windows."""
+    return _first(of, Relation) is not None
+
+
 def windows(of: Planned) -> Deliver | None:
     """Return what it says of the windows to which it delivers events."""
     return _first(of, Deliver)

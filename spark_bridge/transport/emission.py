@@ -175,7 +175,7 @@ class Layout:
 
 
 def _one(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    return batches[0] if len(batches) == 1 else pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+    return next(iter(pa.Table.from_batches(batches).combine_chunks().to_batches()), batches[0])
 
 
 def _instants(times: Sequence[Time]) -> pa.Array:

@@ -291,7 +291,8 @@ def fitting(events: Sequence[Event], layout: Layout, unused: Counter[Unused]) ->
         try:
             as_rows([event], layout)
         except InvalidArgument as error:
-            unused["dead", str(error), event.reactive, value_text(event.value), _told(event.end)] += 1
+            said = str(error).partition(", or say on_error=")[0]  # the rest is for who lets the query fail
+            unused["dead", said, event.reactive, value_text(event.value), _told(event.end)] += 1
         else:
             found.append(event)
     return found

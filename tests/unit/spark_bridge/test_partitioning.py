@@ -38,7 +38,7 @@ from restrictions import (
     without,
 )
 from restrictions.tables import aggregate, combine_updates, count, reduce, to_table
-from restrictions.windows import last
+from restrictions.windows import dstream, istream, last, on_close, rstream
 
 ship = Reactive("ship", table=True, key="mmsi")
 crew = Reactive("crew", table=True, key="id")
@@ -134,6 +134,8 @@ SOUND = {
     "folds of the rows of a table": combine_updates(ship, 0, lambda total, ship: total + ship.length),
     "rows that the clock changes": UNTIL_NOON.table(),
     "sessions of a key": per_key(session(5)),
+    "what reports of windows of a key add": per_key(tumbling(5, report=on_close) | istream()),
+    "all that they have": per_key(session(5) | rstream()),
     "the last event in windows of a key": per_key(tumbling(5, content=last())),
     "totals in sessions by key": aggregate(left, count, by="k", restrict=session(5)),
     "versions of the rows of a table, and of a key": correlate(
@@ -164,6 +166,9 @@ REFUSED = {
     ),
     "session(4) makes windows of the events of all keys": correlate(
         left=left, right=wind, yields=lambda left: left, restrict=key_by(left="k", right="k") | session(4)
+    ),
+    "dstream() makes reports of the events of all keys; put a key_by": correlate(
+        left=left, yields=lambda left: left, restrict=tumbling(5) | dstream()
     ),
     "tumbling(5, tick=2) makes windows of the events of all keys, be they keyed": per_key(tumbling(5, tick=2)),
     "versioned('left', 'ship', retention=5) makes versions of the events of all keys; put a key_by": correlate(

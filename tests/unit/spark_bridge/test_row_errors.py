@@ -400,3 +400,9 @@ def test_a_result_that_fits_no_column_is_a_letter_of_its_output(rows):
         'or give schema=, or say on_error="dead_letter", which sets such results aside; got the result of'
         f' \'products\' at 1970-01-01T00:00:00.000003+00:00: {{"k":3,"product":{2**80}}}'
     )
+
+
+def test_a_call_of_which_no_result_fits_gives_letters_alone():
+    outcome = run(products(on_error="dead_letter"), 0, None, [at(n, 0, n, 2**40 + n) for n in range(3)])
+    assert [letter["at"] for letter in letters(outcome)] == [0, 1, 2]
+    assert shown(outcome) == []
