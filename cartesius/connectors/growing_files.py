@@ -20,7 +20,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
@@ -38,6 +37,7 @@ _HEAD: Final = 1024
 _MANY: Final = 256
 """After how many rows other tasks have their turn."""
 _LOG: Final = logging.getLogger(__name__)
+_LONGEST_NUMBER: Final = len(".9999")
 _BEHIND: Final = re.compile(r"(?:[.-][0-9]+(?:[-_T][0-9]+)*)?")
 """What is behind the name: .1, -20260301, -20260301-12, .2026-03-01, .2026-03-01_12-30-00; or nothing."""
 
@@ -112,17 +112,24 @@ class FileSource:
         self._head = b""
         self._number = 0
         self._told: dict[str, Any] | None = None  # where to go on, of a file that is still to be found
+        self._before: list[int] | None = None  # the numbers of the rotated files that were there before there was one
         self._names: list[str] | None = None  # of CSV
 
     @property
     def position(self) -> dict[str, Any]:
-        """Where to go on: how many bytes were read, a digest of how the file begins, and its number."""
+        """Where to go on: how many bytes were read, a digest of how the file begins, and its number.
+
+        Where there is no file yet, the numbers of the rotated ones that are there, which are none of it.
+        """
         if self._told is not None:
             return self._told
-        if not self._number:  # nothing is read yet: it begins with the file that is there now, also if that is rotated
-            with suppress(FileNotFoundError):
+        if not self._number and self._before is None:
+            try:  # nothing is read yet: it begins with the file that is there now, also if that is rotated
                 self._number = self.path.stat().st_ino
-        return {"offset": self._offset, "head": _digest(self._head), "file": self._number}
+            except FileNotFoundError:
+                self._before = [path.stat().st_ino for path in with_rotated(self.path)]
+        found = {"offset": self._offset, "head": _digest(self._head), "file": self._number}
+        return found if self._number else {**found, "before": self._before}
 
     def seek(self, position: dict[str, Any]) -> None:
         """Go on at a position; of a file that was rotated since, too, as long as it is in the same folder.
@@ -140,6 +147,8 @@ class FileSource:
         """
         files = self._found()
         while True:
+            if not files and self._before is not None:
+                files = [path for path in with_rotated(self.path) if path.stat().st_ino not in self._before]
             if not files:
                 if not self.path.exists():
                     if not self._follows:
@@ -152,26 +161,30 @@ class FileSource:
                         return
                     continue
                 files = [self.path]
+            self._before = None
             with files.pop(0).open("rb") as file:
                 self._number, self._head = os.fstat(file.fileno()).st_ino, file.read(min(self._offset, _HEAD))
+                is_moved = False
                 while True:
-                    is_over = bool(files) or self._is_replaced(
-                        file
-                    )  # asked before the rows, so that they are all of it
+                    # Asked before the rows, so that they are all of it; who renames a file may write into it a while.
+                    was_moved, is_moved = is_moved, self._is_moved(file)
+                    is_over = bool(files) or self._is_cut(file) or (is_moved and (was_moved or not self._follows))
                     for place, row in enumerate(self._rows(file, is_over=is_over)):
                         yield row
                         if place % _MANY == _MANY - 1:
                             await asyncio.sleep(0)
                     if is_over:
                         break
-                    if not await self._idle():
+                    if not await self._idle() and not is_moved:
                         return
+                files = files or self._after(file)
             self._offset, self._head, self._number, self._names = 0, b"", 0, None
 
     def _found(self) -> list[Path]:
         """Return the file in which to go on, and those that have come after it, if it is there."""
         told, self._told = self.position, None
         if not (told["file"] or told["offset"]):
+            self._before = told["before"]
             return []
         every = with_rotated(self.path)
         alike = [path for path in every if path.stat().st_size >= told["offset"] and _begins(path, told)]
@@ -188,14 +201,27 @@ class FileSource:
         )
         raise InvalidArgument(message)
 
-    def _is_replaced(self, file: BinaryIO) -> bool:
-        """Whether the path leads to another file now, or the file was cut."""
+    def _after(self, file: BinaryIO) -> list[Path]:
+        """Return the files that have come after one that is replaced: it may have been rotated more than once."""
+        mine = os.fstat(file.fileno())
+        every = with_rotated(self.path)
+        places = [place for place, path in enumerate(every) if path.stat().st_ino == mine.st_ino]
+        if places and every[places[0]] != self.path:
+            return without_copies(every[places[0] + 1 :], self.path)
+        later = [path for path in every if path == self.path or path.stat().st_mtime_ns > mine.st_mtime_ns]
+        return without_copies(later, self.path)
+
+    def _is_moved(self, file: BinaryIO) -> bool:
+        """Whether the path leads to another file now."""
         try:
             now = self.path.stat()
         except FileNotFoundError:
             return False  # it is being rotated
         mine = os.fstat(file.fileno())
-        return (now.st_dev, now.st_ino) != (mine.st_dev, mine.st_ino) or mine.st_size < self._offset
+        return (now.st_dev, now.st_ino) != (mine.st_dev, mine.st_ino)
+
+    def _is_cut(self, file: BinaryIO) -> bool:
+        return os.fstat(file.fileno()).st_size < self._offset
 
     def _rows(self, file: BinaryIO, *, is_over: bool) -> Iterator[Any]:
         """Iterate over the rows from the offset up to the end; the position moves before each is given."""
@@ -219,7 +245,7 @@ class FileSource:
         """Iterate over the lines of each row from here on, and whether they may be one."""
         lines = _lines(file, is_over=is_over)
         if self.kind == "csv":
-            return whole_rows(lines, is_last=is_over or not self._follows)
+            return whole_rows(lines, is_last=is_over or not (self._follows or _has_half_a_line(file)))
         return ((line, True) for line in lines)
 
     def _pass(self, line: bytes) -> None:
@@ -269,12 +295,21 @@ class FileSource:
 
 def _lines(file: BinaryIO, *, is_over: bool) -> Iterator[bytes]:
     """Iterate over the whole lines from here on; what is behind the last end of line is one if nothing follows."""
-    rest = b""
+    rest: list[bytes] = []  # of a line that goes over several chunks
     while chunk := file.read(_CHUNK):
-        *lines, rest = (rest + chunk).split(b"\n")
-        yield from (line + b"\n" for line in lines)
-    if rest and is_over:
-        yield rest
+        *lines, last = chunk.split(b"\n")
+        for line in lines:
+            yield b"".join([*rest, line, b"\n"])
+            rest = []
+        rest.append(last)
+    if is_over and (line := b"".join(rest)):
+        yield line
+
+
+def _has_half_a_line(file: BinaryIO) -> bool:
+    """Whether the last line of a file has no end yet."""
+    length = os.fstat(file.fileno()).st_size
+    return length > 0 and os.pread(file.fileno(), 1, length - 1) != b"\n"
 
 
 def _begins(path: Path, told: dict[str, Any]) -> bool:
@@ -294,7 +329,16 @@ def with_rotated(path: Path) -> list[Path]:
         for other in path.parent.glob(f"{escape(path.name)}*")
         if _BEHIND.fullmatch(other.name, len(path.name)) and other.is_file()
     ]
-    return sorted(every, key=lambda other: (other == path, other.stat().st_mtime_ns))
+    return sorted(
+        every, key=lambda other: (other == path, other.stat().st_mtime_ns, _age_of(other.name[len(path.name) :]))
+    )
+
+
+def _age_of(behind: str) -> tuple[int, ...]:
+    """Return the place of a rotated file among those that were last written at one time: .2 is older than .1."""
+    numbers = [int(digits) for digits in re.findall("[0-9]+", behind)]
+    is_date = len(behind) > _LONGEST_NUMBER
+    return tuple(numbers) if is_date else tuple(-number for number in numbers)
 
 
 def without_copies(paths: Sequence[Path], growing: Path) -> list[Path]:

@@ -94,7 +94,16 @@ class KafkaSource:
 
     @property
     def position(self) -> dict[int, int]:
-        """The offset of the next record of each partition."""
+        """The offset of the next record of each partition.
+
+        Of what begins with the latest, the broker is asked at once where that is: the first checkpoint says it.
+        """
+        if self.start == "latest" and not self._offsets:
+            consumer = Consumer(self._options)
+            try:
+                self._assign(consumer)
+            finally:
+                consumer.close()
         return dict(self._offsets)
 
     def seek(self, position: dict[int, int]) -> None:

@@ -5,9 +5,10 @@ Lines are appended whole, and what was written behind the last checkpoint is cut
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from cartesius.connectors.row_items import result_line
 from cartesius.errors import InvalidArgument
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cartesius.data.events import Event
+
+_END: Final = 1024
+"""How many bytes before a place of the file tell it from others."""
 
 
 class JsonLinesSink:
@@ -39,25 +43,41 @@ class JsonLinesSink:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._open: int | None = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+
+    @property
+    def _file(self) -> int:
+        if self._open is None:  # its number may be that of another file by now
+            message = (
+                f"JsonLinesSink: expected a sink that is open but that of {str(self.path)!r} was closed; make another"
+            )
+            raise InvalidArgument(message)
+        return self._open
 
     def committed(self) -> None:
         """Know nothing of checkpoints: it is cut back to them."""
 
-    def seek(self, position: int) -> None:
+    def seek(self, position: tuple[int, str]) -> None:
         """Cut the file to how long it was.
 
         Raises:
-            InvalidArgument: It is shorter than that: somebody else has changed it.
+            InvalidArgument: It is shorter than that, or another one: somebody else has changed it.
         """
-        length = os.fstat(self._file).st_size
-        if length < position:
+        length, end = position
+        found = os.fstat(self._file).st_size
+        got = str(found) if found < length else "others" if self._end(length) != end else ""
+        if got:
             message = (
-                f"JsonLinesSink: expected {str(self.path)!r} to have the {position} bytes that were written but it has"
-                f" {length}; bring it back, or begin anew, with another file and another folder of checkpoints"
+                f"JsonLinesSink: expected {str(self.path)!r} to have the {length} bytes that were written but it has"
+                f" {got}; bring it back, or begin anew, with another file and another folder of checkpoints"
             )
             raise InvalidArgument(message)
-        os.ftruncate(self._file, position)
+        os.ftruncate(self._file, length)
+
+    def _end(self, length: int) -> str:
+        """Return a digest of what is before a place of the file."""
+        first = max(0, length - _END)
+        return hashlib.blake2b(os.pread(self._file, length - first, first), digest_size=16).hexdigest()
 
     def write(self, events: Sequence[Event]) -> None:
         """Append results, all at once."""
@@ -65,14 +85,16 @@ class JsonLinesSink:
         while rest:
             rest = rest[os.write(self._file, rest) :]
 
-    def prepare(self, number: int) -> int:
-        """Let the disk have it; return how long the file is."""
+    def prepare(self, number: int) -> tuple[int, str]:
+        """Let the disk have it; return how long the file is, and a digest of its end."""
         os.fsync(self._file)
-        return os.fstat(self._file).st_size
+        length = os.fstat(self._file).st_size
+        return length, self._end(length)
 
     def commit(self, number: int) -> None:
         """Do nothing: the lines are there."""
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self._file)
+        file, self._open = self._file, None
+        os.close(file)

@@ -106,9 +106,8 @@ def result_line(event: Event) -> bytes:
     if isinstance(value, Update | Delete):
         said |= {"change": "update" if isinstance(value, Update) else "delete", "key": value.key}
         value = value.value if isinstance(value, Update) else None
-    said |= {
-        name: time if isinstance(time, int) else None for name, time in (("start", event.start), ("end", event.end))
-    }
+    for name, time in (("start", event.start), ("end", event.end)):
+        said[name] = time.isoformat() if isinstance(time, datetime) else time if isinstance(time, int) else None
     text = json_text({**said, "value": value}, ensure_ascii=False, separators=(",", ":"))
     return text.encode(errors="backslashreplace")  # half a pair of surrogates is no UTF-8, but as \ud800 it is JSON
 

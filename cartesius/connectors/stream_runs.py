@@ -18,9 +18,9 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -35,7 +35,7 @@ from cartesius.errors import InvalidArgument, near
 from cartesius.programs.doors import checked_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from cartesius.language.reactives import Reactive
 
@@ -135,11 +135,14 @@ async def run_stream(
 
 def _check(engine: Engine, sources: Any, sink: Any) -> None:
     known = list(engine.inputs)
+    if not isinstance(sources, Mapping):
+        message = f"run_stream: expected a mapping from the name of an input to its source but got {sources!r}"
+        raise InvalidArgument(message)
     for name, source in sources.items():
         if name not in known:
             message = f"run_stream: expected sources of the inputs {', '.join(known)} but got one of {name!r}"
             raise InvalidArgument(message + near(name, known))
-        if not isinstance(source, StreamSource):
+        if not isinstance(source, StreamSource) or isinstance(source, type):
             message = f"run_stream: expected a source for {name!r}, with position and seek, but got {source!r}"
             raise InvalidArgument(message + "; what has none can be given to Engine.events")
     if missing := [name for name in known if name not in sources]:
@@ -299,5 +302,7 @@ async def _until(arrived: asyncio.Event, is_so: Callable[[], bool], seconds: flo
                 await arrived.wait()
 
 
-def _time_of(item: Any) -> Any:
-    return item.end if isinstance(item, Event) else float("-inf")
+def _time_of(item: Any) -> tuple[bool, Any]:
+    """Return by what items are ordered; of times of two kinds, of which the engine takes one, ints first."""
+    end = item.end if isinstance(item, Event) else float("-inf")
+    return isinstance(end, datetime), end

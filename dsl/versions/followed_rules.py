@@ -81,5 +81,9 @@ class FollowedRules:
         """Say that the rules that `changed` has returned are not followed: those before them are in force."""
         self.pack, self.refused = self._followed, why
 
+    def look_again(self) -> None:
+        """Let `changed` return the same rules once more: what has to be done before they are followed has failed."""
+        self.pack, self._content = self._followed, b""
+
     def _read(self, content: bytes) -> RulePack:
         return RulePack.from_text(text_of(content, self.path), str(self.path))

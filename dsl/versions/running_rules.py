@@ -98,6 +98,14 @@ class RunningRules:
             InvalidRule: What the new rules need was not kept, or a new rule raises on what is there. The rules before
                 go on, as if nothing had been tried.
         """
+        return self._followed_by(*self._following(pack))
+
+    def _followed_by(self, now: RulePack, engine: Engine, events: list[Event]) -> list[Event]:
+        self._engine, self.pack = engine, now
+        return events
+
+    def _following(self, pack: RulePack) -> tuple[RulePack, Engine, list[Event]]:
+        """Return what goes on with other rules, and what is told by that; these go on meanwhile."""
         now = going_on(pack, self.pack)
         self._engine._settle()  # the objects are what is saved; it changes no state
         try:
@@ -106,8 +114,7 @@ class RunningRules:
             what = f"a rule raises on what is there: {type(error).__name__}: {error}"
             fix = "guard the rule, or run with on_error='unknown'"
             raise InvalidRule(_refusal(pack, self.pack, what, fix)) from error
-        self._engine, self.pack = engine, now
-        return events
+        return now, engine, events
 
     def follow(
         self, rules: FollowedRules, log: PackLog | None = None, *, at: datetime | None = None, who: str | None = None
@@ -118,19 +125,23 @@ class RunningRules:
 
         Raises:
             InvalidArgument: There is a log, and no time ``at`` from which on the new rules hold.
-            OSError: The log cannot be written.
+            OSError: The log cannot be written. The rules before go on then, and the next look tries again.
         """
         pack = rules.changed()
         if pack is None:
             return []
         try:
-            events = self.change(pack)
+            found = self._following(pack)
         except CartesiusError as error:
             rules.refuse(str(error))
             return []
         if log is not None:
-            log.add(pack, at=at, who=who)  # type: ignore[arg-type]  # None is refused there
-        return events
+            try:
+                log.add(pack, at=at, who=who)  # type: ignore[arg-type]  # None is refused there
+            except BaseException:
+                rules.look_again()
+                raise
+        return self._followed_by(*found)
 
     def snapshot(self) -> bytes:
         """Return all that is known, with the rules in force, as bytes."""

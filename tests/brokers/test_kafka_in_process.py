@@ -10,8 +10,9 @@ from datetime import timedelta
 import pytest
 
 from cartesius import CartesiusError, Delete, Event, Reactive, correlate
-from cartesius.connectors import kafka, run_stream
+from cartesius.connectors import JsonLinesSink, kafka, run_stream
 from restrictions import key_by, within
+from restrictions.streams import map_
 from tests.brokers.servers import kafka_broker
 
 pytestmark = pytest.mark.slow
@@ -131,6 +132,20 @@ def test_records_have_their_own_times_and_those_without_a_value_delete(servers):
 
     assert asyncio.run(none()) == []
     assert latest.position == {0: 5, 1: 0}
+
+
+def test_where_the_latest_begins_is_part_of_the_first_checkpoint(servers, tmp_path):
+    """Else a record that comes while nobody runs is before the latest that the next run begins with."""
+    name = topic(servers, "late-start")
+    send(servers, name, [{"id": 1}])
+    numbers = map_(Reactive("order"), lambda order: order.id)
+    for more in ([], [{"id": 2}, {"id": 3}]):  # nothing comes while the first runs
+        send(servers, name, more)
+        sink = JsonLinesSink(tmp_path / "ids.jsonl")
+        source = kafka.KafkaSource(servers, name, start="latest", follow=False)
+        asyncio.run(run_stream(numbers, {"order": source}, sink, checkpoint=tmp_path / "kept"))
+        sink.close()
+    assert [json.loads(line)["value"] for line in (tmp_path / "ids.jsonl").read_text().splitlines()] == [2, 3]
 
 
 def test_of_a_partition_that_is_new_since_all_records_are_read(servers):

@@ -234,3 +234,19 @@ def test_beside_a_rule_that_compares_with_now_and_stays_others_change():
     fresh = afresh(rules.pack, [("vessel", row("vessel", 1, 6, 0), 0), ("berth", row("berth", 2, 8, S), S),
                                 ("vessel", row("vessel", 2, 8, 2 * S), 2 * S)])  # fmt: skip
     assert all_of(rules.verdicts()) == all_of(fresh.query(fresh.outputs[0]))
+
+
+def test_where_the_log_cannot_be_written_the_rules_before_go_on_and_the_next_look_tries_again(tmp_path):
+    file, log = tmp_path / "port.rules", PackLog(tmp_path / "packs.jsonl")
+    file.write_text(HEAD + RULES[0])
+    followed, rules = FollowedRules(file), running(RULES[0])
+    file.write_text(HEAD + RULES[0] + RULES[1])
+    (tmp_path / "file").write_text("")
+    before = rules.snapshot()
+    for wrong, options in ((PackLog(tmp_path / "file" / "packs.jsonl"), {"at": NOON}), (log, {})):
+        with pytest.raises((OSError, InvalidArgument)):
+            rules.follow(followed, wrong, **options)
+        assert (rules.snapshot(), log.packs()) == (before, ())
+    events = rules.follow(followed, log, at=NOON)
+    assert {event.value.value.pack for event in events} == {pack(*RULES[:2]).version}
+    assert [one.version for one in log.packs()] == [pack(*RULES[:2]).version]

@@ -11,6 +11,7 @@ import pytest
 
 from cartesius import CartesiusError, Event
 from cartesius.connectors import FileSource
+from cartesius.connectors.growing_files import with_rotated
 
 
 def append(path, text):
@@ -61,6 +62,82 @@ def test_a_rotated_file_is_read_to_its_end_and_then_the_new_one(tmp_path):
         append(path, '{"id": 4}\n')
 
     assert [row["id"] for row in read(FileSource(path, idle=steps(rotate)))] == [1, 2, 3, 4]
+
+
+def test_a_file_that_is_rotated_twice_between_two_looks_is_read_with_the_one_in_the_middle(tmp_path):
+    path = tmp_path / "orders.jsonl"
+    append(path, '{"id": 1}\n{"id": 2}\n')
+
+    def rotate():
+        path.rename(tmp_path / "orders.jsonl.1")
+        append(path, '{"id": 3}\n')
+        (tmp_path / "orders.jsonl.1").rename(tmp_path / "orders.jsonl.2")
+        path.rename(tmp_path / "orders.jsonl.1")
+        append(path, '{"id": 4}\n')
+
+    assert [row["id"] for row in read(FileSource(path, idle=steps(rotate)))] == [1, 2, 3, 4]
+
+
+def test_who_renames_a_file_may_write_into_it_for_a_while(tmp_path):
+    """As logrotate has it: it renames the file and makes a new one, and then tells the writer."""
+    path, old = tmp_path / "orders.csv", tmp_path / "orders.csv.1"
+    append(path, "id,n\n1,10\n2,2")
+
+    def rotate():
+        path.rename(old)
+        append(path, "id,n\n4,40\n")
+
+    idle = steps(rotate, lambda: append(old, "00\n3,30\n"))
+    assert [(row["id"], row["n"]) for row in read(FileSource(path, idle=idle))] == [
+        ("1", "10"), ("2", "200"), ("3", "30"), ("4", "40")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_file_that_is_rotated_before_it_was_seen_is_read_and_older_ones_are_not(tmp_path, is_restarted):
+    path = tmp_path / "orders.jsonl"
+    append(tmp_path / "orders.jsonl.7", '{"id": 0}\n')
+
+    def rotate():
+        append(path, '{"id": 1}\n')
+        path.rename(tmp_path / "orders.jsonl.1")
+        append(path, '{"id": 2}\n')
+
+    source = FileSource(path, idle=steps(lambda: None) if is_restarted else steps(lambda: None, rotate))
+    found, position = read(source), source.position
+    if is_restarted:
+        rotate()
+        source = FileSource(path, idle=steps())
+        source.seek(json.loads(json.dumps(position)))
+        found += read(source)
+    assert [row["id"] for row in found] == [1, 2]
+
+
+def test_rotated_files_of_one_time_are_read_by_their_numbers(tmp_path):
+    path = tmp_path / "orders.jsonl"
+    for number, name in enumerate(["orders.jsonl.10", "orders.jsonl.2", "orders.jsonl.1", "orders.jsonl"]):
+        append(tmp_path / name, f'{{"id": {number}}}\n')
+        os.utime(tmp_path / name, (1_700_000_000, 1_700_000_000))
+    assert [other.name for other in with_rotated(path)] == [
+        "orders.jsonl.10", "orders.jsonl.2", "orders.jsonl.1", "orders.jsonl"
+    ]  # fmt: skip
+    dated = [tmp_path / f"day.csv-{date}" for date in ("20260228", "20260301")]
+    for other in (*dated, tmp_path / "day.csv"):
+        append(other, "id\n")
+        os.utime(other, (1_700_000_000, 1_700_000_000))
+    assert with_rotated(tmp_path / "day.csv") == [*dated, tmp_path / "day.csv"]
+
+
+def test_a_row_of_several_lines_waits_for_its_end_where_a_file_is_read_once(tmp_path):
+    path, told = tmp_path / "notes.csv", []
+    append(path, 'id,text\n1,a\n2,"two\nlines"')
+    source = FileSource(path, follow=False, unreadable=lambda line, _: told.append(line))
+    assert [row["id"] for row in read(source)] == ["1"]
+    append(path, "\n3,c\n")
+    again = FileSource(path, follow=False, unreadable=lambda line, _: told.append(line))
+    again.seek(source.position)
+    assert [(row["id"], row["text"]) for row in read(again)] == [("2", "two\nlines"), ("3", "c")]
+    assert told == []
 
 
 def test_a_file_that_was_cut_is_read_from_its_start(tmp_path):

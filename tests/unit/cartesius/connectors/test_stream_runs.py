@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import cycle
 
 import numpy as np
 import pytest
 
-from cartesius import CartesiusError, Engine, Reactive, correlate
+from cartesius import CartesiusError, Engine, Event, Reactive, correlate
 from cartesius.connectors import FileSource, JsonLinesSink, StreamSink, StreamSource, kept_runs, run_stream
 from cartesius.connectors.kept_runs import load, numbered
 from cartesius.core.marks import Mark
@@ -429,3 +429,36 @@ def test_what_is_no_duration_is_refused_before_anything_is_touched(tmp_path, wro
     with pytest.raises(InvalidArgument, match="run_stream: expected every= and patience= as a timedelta"):
         asyncio.run(going)
     assert not kept.exists()
+
+
+def test_results_of_dated_events_are_written_with_their_times(folder):
+    noon = datetime(2024, 6, 30, 12, tzinfo=UTC)
+
+    class Dated(Numbering):
+        async def __aiter__(self):
+            yield Event({"id": 1}, noon, noon)
+
+    sink = JsonLinesSink(folder / "results.jsonl")
+    asyncio.run(run_stream(map_(order, lambda order: order.id), {"order": Dated()}, sink))
+    assert [(line["start"], line["value"]) for line in results(folder)] == [(noon.isoformat(), 1)]
+
+
+def test_a_sink_cuts_no_file_but_its_own_and_writes_to_none_when_closed(folder):
+    sink = JsonLinesSink(folder / "results.jsonl")
+    sink.write([Event({"id": n}, n, n, 1, "paid") for n in range(9)])
+    position = sink.prepare(1)
+    other = folder / "other.txt"
+    other.write_text("precious " * 1000)
+    with pytest.raises(InvalidArgument, match=r"to have the .* bytes that were written but it has others"):
+        JsonLinesSink(other).seek(position)
+    assert len(other.read_text()) == 9000
+    sink.close()
+    with other.open("a"), pytest.raises(InvalidArgument, match="expected a sink that is open but that of"):
+        sink.write([Event({"id": 9}, 9, 9, 1, "paid")])
+    assert len(other.read_text()) == 9000
+
+
+@pytest.mark.parametrize("sources", [None, [Numbering], {"order": FileSource}])
+def test_what_is_no_mapping_to_sources_is_refused(folder, sources):
+    with pytest.raises(InvalidArgument, match=r"run_stream: expected a (mapping from the name|source for .order.)"):
+        asyncio.run(run_stream(map_(order, lambda order: order), sources, JsonLinesSink(folder / "results.jsonl")))
