@@ -5,9 +5,11 @@ Tables have many, so what one costs counts: it has few fields, and what only som
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cartesius.data.events import Window
+from cartesius.effects.resumptions import running
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -66,6 +68,9 @@ class Entry:
 
     @uses.setter
     def uses(self, uses: float) -> None:
+        at_work = running().__dict__.get("copy")
+        if at_work is not None:  # a clause of a restriction, whose push may still be undone
+            at_work[0].join.world.journal.append(partial(setattr, self, "more", self.more))
         self.note(uses=uses)
 
     @property

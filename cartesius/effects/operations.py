@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar
 
 from cartesius.effects.resumptions import running
-from cartesius.errors import UnhandledOperation
+from cartesius.errors import InvalidArgument, UnhandledOperation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -97,8 +97,13 @@ class Operation(Generic[P, R]):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __call__(self, *arguments: P.args, **_: P.kwargs) -> R:
-        """Perform the operation: run the clause of the innermost handler that has one."""
+    def __call__(self, *arguments: P.args, **keywords: P.kwargs) -> R:
+        """Perform the operation: run the clause of the innermost handler that has one; arguments are given by place."""
+        if keywords:
+            message = (
+                f"{self}: expected arguments by their places but got {', '.join(keywords)} by name; leave names out"
+            )
+            raise InvalidArgument(message)
         here = running().__dict__  # not the coroutine itself: a suspended frame must not hold its own
         stack = here.get("stack")
         if stack is None:

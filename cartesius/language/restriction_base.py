@@ -15,7 +15,7 @@ from __future__ import annotations
 from copy import copy
 from datetime import timedelta
 from functools import cached_property
-from types import FunctionType
+from types import GetSetDescriptorType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, overload
 
 from cartesius.data.events import EARLIEST
@@ -168,7 +168,6 @@ class Restriction(Composable, Handler):
     _states: ClassVar[Mapping[str, Any]] = {}
     _marks: ClassVar[Sequence[tuple[str, Any, tuple[str, ...], bool]]] = ()
     _absent: ClassVar[frozenset[str]] = frozenset()  # the fields whose slots never have a part
-    _adds: ClassVar[bool] = False  # to what the class that says its plan does
     configuration: Mapping[str, Any]
 
     def __init_subclass__(cls, **keywords: object) -> None:
@@ -202,7 +201,6 @@ class Restriction(Composable, Handler):
             raise InvalidArgument(message)
         cls._fields, cls._defaults, cls._states, cls._absent = fields, defaults, states, frozenset(absent)
         cls._marks = [(method, *mark) for method, marks in cls._clause_methods.items() for mark in marks]
-        cls._adds = _adds_to_plan(cls)
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         call = type(self).__name__
@@ -303,7 +301,7 @@ class Restriction(Composable, Handler):
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
         """What it means: its `plan`, and, if it does more than the class that says it, something `Opaque`."""
-        planned = self.plan()
+        planned, adds = self.plan(), _adds_to_plan(type(self))
         if not isinstance(planned, tuple) or not all(isinstance(one, Node) for one in planned) or not planned:
             message = (
                 f"{type(self).__name__}: expected plan() to return a tuple of nodes, as in (Opaque(),), but it returned"
@@ -311,9 +309,9 @@ class Restriction(Composable, Handler):
             )
             raise InvalidArgument(message)
         for one in planned:
-            if isinstance(one, Transduce) and not self._adds:
+            if isinstance(one, Transduce) and not adds:
                 self._check_says_all(one)
-        found = (*planned, Opaque()) if self._adds else planned
+        found = (*planned, Opaque()) if adds else planned
         chooses = any(family is select for _, family, _, _ in self._marks)
         return tuple([one.of_clauses(chooses=chooses) if isinstance(one, Opaque) else one for one in found])
 
@@ -439,9 +437,11 @@ def _adds_to_plan(cls: type[Restriction]) -> bool:
     if lines[owner] is Restriction or hasattr(lines[owner].plan, "of_subclasses_too"):  # type: ignore[attr-defined]  # it is there
         return False
     return any(
-        isinstance(value, FunctionType) and name not in _SAYING_NOTHING
+        isinstance(value, type)
+        or (hasattr(type(value), "__get__") and not isinstance(value, MemberDescriptorType | GetSetDescriptorType))
         for one in lines[:owner]
         for name, value in vars(one).items()
+        if name not in _SAYING_NOTHING
     )
 
 

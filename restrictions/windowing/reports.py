@@ -6,7 +6,7 @@ Source: Dindar et al., VLDB Journal 2013 (SECRET: report); Arasu, Babu, Widom, V
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 import attrs
 
@@ -50,6 +50,11 @@ class Report:
             raise InvalidArgument(message)
         period = other.period if self.period is None else self.period
         return Report(tuple(dict.fromkeys((*self.conditions, *other.conditions))), period)
+
+    def __bool__(self) -> NoReturn:
+        """Refuse `and` and `or`, which would leave one of two conditions out."""
+        message = f"Report: expected conditions joined by & but {self!r} was asked whether it is true; write a & b"
+        raise InvalidArgument(message)
 
     def __contains__(self, condition: Report) -> bool:
         """Whether it requires what another does."""

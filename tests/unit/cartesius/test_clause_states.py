@@ -11,8 +11,11 @@ from cartesius import (
     Restriction,
     Slot,
     arrive,
+    correlate,
     forward,
     handles,
+    memory,
+    push,
     state,
 )
 from cartesius.errors import InvalidArgument
@@ -169,3 +172,29 @@ def test_an_event_that_two_states_hold_is_one_event_after_a_restore_too(a):
         engine.push(a, number)
     restored = Engine.restore(engine.snapshot(), output)
     assert values(engine.push(a, 0)) == values(restored.push(a, 0)) == [2, 1, 3]
+
+
+class superseding(Restriction):
+    """Of what is in memory only the newest may be used often; the older ones once more."""
+
+    slot: Slot
+
+    @handles(push, "slot")
+    def limit_older(self, slot, entry):
+        for older in memory(slot)[1:]:
+            older.uses = 1
+        forward(slot, entry)
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+def test_uses_that_are_set_of_older_events_are_as_before_when_a_push_fails(a, b, tier):
+    divided = correlate(a=a, b=b, yields=lambda a, b: 10 // a, restrict=superseding("a"))
+    engine, other = (Engine(divided, tier=tier) for _ in range(2))
+    for one in (engine, other):
+        one.push(b, 0), one.push(a, 5)
+    before = engine.snapshot()
+    with pytest.raises(ZeroDivisionError):
+        engine.push(a, 0)
+    assert engine.snapshot() == before
+    for reactive, value in [(b, 1), (a, 2), (b, 3), (b, 4)]:
+        assert engine.push(reactive, value) == other.push(reactive, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from functools import partialmethod
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +23,16 @@ from cartesius import (
     Slots,
     arrive,
     correlate,
+    displace,
     forward,
     handles,
+    memory,
     push,
     start,
     state,
 )
 from cartesius.errors import InvalidArgument
+from cartesius.language.restriction_base import _adds_to_plan
 from cartesius.plan import (
     Apart,
     AsTable,
@@ -159,7 +163,7 @@ def test_every_restriction_of_ours_says_what_it_means():
     ours = {one for one in ours if getattr(sys.modules[one.__module__], one.__name__, None) is one}  # not of a doctest
     classes = {one for one in ours if not one.__name__.startswith("_") and one.__name__ not in BASES}
     assert len(classes) > 50
-    silent = [one.__name__ for one in classes if one._adds or one.plan is Restriction.plan]
+    silent = [one.__name__ for one in classes if _adds_to_plan(one) or one.plan is Restriction.plan]
     assert silent == []
 
 
@@ -190,6 +194,52 @@ def test_a_subclass_with_methods_means_something_besides():
     engine.push(LEFT, 1), engine.push(LEFT, 2)
     assert [event.value for event in engine.push(RIGHT, 0)] == [(2, 0), (1, 0)]
     assert "no restriction bounds it" in str(engine.explain())
+
+
+class last_few(Restriction):
+    """It asks a helper of its own how many."""
+
+    slots: Slots
+    count: int = 2
+
+    def kept(self):
+        return self.count
+
+    @handles(push, "slots")
+    def drop_older(self, slot, entry):
+        kept: Any = self.kept  # a method, or whatever a subclass has in its place
+        for older in memory(slot)[kept() if callable(kept) else kept :]:
+            displace(slot, older)
+        forward(slot, entry)
+
+    def plan(self):
+        return (Newest(self.slots, self.count),)
+
+
+HELPERS: dict[str, Any] = {
+    "method": lambda self: 1,
+    "classmethod": classmethod(lambda cls: 1),
+    "staticmethod": staticmethod(lambda: 1),
+    "property": property(lambda self: 1),
+    "partialmethod": partialmethod(lambda self, n: n, 1),
+    "class": type("One", (), {"__new__": lambda cls: 1}),
+}
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+@pytest.mark.parametrize("helper", HELPERS)
+def test_whatever_takes_the_place_of_a_helper_means_something_besides(helper, is_late):
+    made = type("one", (last_few,), {} if is_late else {"kept": HELPERS[helper]})
+    if is_late:
+        made.kept = HELPERS[helper]  # type: ignore[attr-defined]  # as one may
+    found = []
+    for tier in ("reference", "in_place", None):
+        restrict = made("x", "y")
+        engine = Engine(correlate(x=LEFT, y=RIGHT, yields=lambda x, y: (x, y), restrict=restrict), tier=tier)
+        for n in (1, 2, 3):
+            engine.push(LEFT, n)
+        found.append([event.value for event in engine.push(RIGHT, 0)])
+    assert found == [[(3, 0)]] * 3
 
 
 class half_said(Restriction):

@@ -9,7 +9,7 @@ import pytest
 
 import cartesius
 from cartesius import Handler, Implicit, Operation, controls, handle, handles
-from cartesius.errors import CartesiusError, UnhandledOperation
+from cartesius.errors import CartesiusError, InvalidArgument, UnhandledOperation
 
 forward: Any = cartesius.forward
 
@@ -235,3 +235,10 @@ def test_bindings_of_tasks_end_in_any_order():
 
     asyncio.run(several())
     assert depth() == 0
+
+
+def test_arguments_are_given_by_place():
+    """A clause is called with what is given by place: what had a name was lost."""
+    ask = Operation[..., Any]("ask")
+    with pytest.raises(InvalidArgument, match="expected arguments by their places but got loud by name"):
+        handle(answering(ask, 7), lambda: ask("a", loud=True))

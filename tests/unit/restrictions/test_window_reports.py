@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from cartesius import Engine, Reactive, Update, Window, correlate, run
+from cartesius.errors import InvalidArgument
 from restrictions import (
     affinely,
     as_table,
@@ -376,3 +377,9 @@ def test_versions_of_a_row_that_have_waited_for_one_deadline_are_events_of_their
         engine.push(row, Update(1, value), at=3)
     engine.push(answer, 0, at=9)
     assert sorted(event.value for event in engine.close()) == [5, 6]
+
+
+def test_conditions_are_joined_by_an_ampersand():
+    """`on_close and non_empty` is `non_empty` alone."""
+    with pytest.raises(InvalidArgument, match=r"joined by & but on_close was asked whether it is true; write a & b"):
+        tumbling(10, report=on_close and non_empty)
