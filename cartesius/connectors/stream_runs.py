@@ -89,7 +89,7 @@ async def run_stream(
             start is from the beginning.
         every: How often a checkpoint is taken, if something has come.
         lateness: How far the clock stays behind the latest time, as of `Engine`; None: it stands still.
-        unit: What one unit of time means.
+        unit: What one unit of time means. Times that sources read of texts are microseconds, so leave it for those.
         patience: How long a source that has nothing is waited for, so that others do not overtake it.
         close: Whether the inputs end when all sources have: absence is certain then. Nothing can come after it.
         late: Called with each event that came too late, or was set aside, or that its input does not take (a row

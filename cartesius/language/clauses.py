@@ -99,7 +99,8 @@ def pause(slot: Slot) -> None:
     >>> [event.value for event in engine.push(level, 3)], engine.push(level, 4), engine.stats.waiting
     ([(3,)], [], 1)
 
-    A restriction says by ``pauses`` which fields' slots it may pause: others go by that before anything runs.
+    A restriction says in its plan, by ``Opaque(pauses=…)``, which slots it may pause: others go by that before anything
+    runs.
 
     Raises:
         InvalidArgument: It does not say so of this one.
@@ -108,8 +109,8 @@ def pause(slot: Slot) -> None:
     if slot not in installed.pausing:
         kind = type(installed.restriction).__name__
         message = (
-            f"pause: expected a slot that {installed.restriction!r} says it may pause but got {slot.name!r}; write the"
-            f" fields of such slots into {kind}, as in pauses = ('slot',)"
+            f"pause: expected a slot that {installed.restriction!r} says it may pause but got {slot.name!r}; say it in"
+            f" the plan of {kind}, as in return (Opaque(pauses=(self.slot,)),)"
         )
         raise InvalidArgument(message)
     slot.door.pause(installed.prefixes[slot.index], key)

@@ -217,7 +217,9 @@ class Restriction(Composable, Handler):
         unknown = [name for name in keywords if name not in self._fields or name in values]
         if unknown or rest:
             given = ", ".join([*map(repr, rest), *(f"{name}=" for name in unknown)])
-            message = f"{call}: expected the arguments ({self._usage()}) but got {given} besides; remove it"
+            by_name = [name for name in self._defaults if name not in keywords]
+            fix = f"give what has a default by its name, as in {by_name[0]}=…" if rest and by_name else "remove it"
+            message = f"{call}: expected the arguments ({self._usage()}) but got {given} besides; {fix}"
             raise InvalidArgument(message)
         values = {**self._defaults, **keywords, **values}
         missing = [name for name in self._fields if name not in values]

@@ -169,3 +169,8 @@ def test_an_assigner_that_fails_leaves_nothing_changed():
     with pytest.raises(ZeroDivisionError):
         engine.push(level, 0, at=2)
     assert engine.snapshot() == before
+
+
+def test_what_has_a_default_is_given_by_its_name():
+    with pytest.raises(InvalidArgument, match=r"besides; give what has a default by its name, as in show=…"):
+        accumulated(0, max, min)
