@@ -44,10 +44,10 @@ class KafkaSource:
     """The records of a topic: ``async for item in KafkaSource("127.0.0.1:9092", "orders")``.
 
     A value is a JSON object. A record without one deletes the row of its key, of a table, at the record's own
-    timestamp; a key that is JSON is what that says (``123`` is a number, ``"123"`` a text), any other is a text. Records
-    of one partition come in its order, and partitions as they come: what `lateness` has to allow for. Without a position
-    it begins with the first record, or the next. A partition that is added while it runs is read when it is started
-    anew, with all that it has.
+    timestamp; a key that is JSON is what that says (``123`` is a number, ``"123"`` a text), any other is a text.
+    Records of one partition come in its order, and partitions as they come: what `lateness` has to allow for. Without
+    a position it begins with the first record, or the next. A partition that is added while it runs is read when it is
+    started anew, with all that it has.
 
     Args:
         servers: The bootstrap servers.
