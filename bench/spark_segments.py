@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius import Engine
+    from spark_bridge.reading.demands import Demands
 
     Slots = list[tuple[int, int]]  # (correlation, slot) of each memory
 
@@ -64,10 +65,20 @@ class At(Opened):
 
 
 @attrs.frozen(eq=False)
-class Whole:
-    """The state under one place, each time anew."""
+class Apart:
+    """A state in parts, of the program that ``states`` has."""
 
     states: BucketStates
+
+    @property
+    def demands(self) -> Demands | None:
+        """What its frames demand."""
+        return self.states.demands
+
+
+@attrs.frozen(eq=False)
+class Whole(Apart):
+    """The state under one place, each time anew."""
 
     def open(self, bucket: int, parts: Parts, *, holds: bool = False) -> At:
         """Return the bucket as its last call left it."""
@@ -84,7 +95,7 @@ _KEPT: Final[dict[tuple[str, int], tuple[int, Engine, Any]]] = {}  # of this wor
 
 
 @attrs.frozen(eq=False)
-class ByKey:
+class ByKey(Apart):
     """Segments by the key, of which those that have changed are written.
 
     Args:
@@ -93,7 +104,6 @@ class ByKey:
         segments: How many segments each memory has.
     """
 
-    states: BucketStates
     keys: dict[str, str]
     segments: int
 
@@ -143,10 +153,8 @@ class ByKey:
 
 
 @attrs.frozen(eq=False)
-class Log:
+class Log(Apart):
     """The state whole, and what calls have changed since; when that is as large, the whole anew."""
-
-    states: BucketStates
 
     def open(self, bucket: int, parts: Parts, *, holds: bool = False) -> At:
         """Return the bucket as its last call left it."""

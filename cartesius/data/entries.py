@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cartesius.data.events import Window
-from cartesius.data.records import wrap
 from cartesius.effects.resumptions import running
 from cartesius.errors import InvalidArgument
 
@@ -110,12 +109,9 @@ class Entry:
         return entry
 
     def with_value(self, value: Any, start: Time | None = None, end: Time | None = None) -> Entry:
-        """Return the same event with another value (and times): what a gate that transforms lets through.
-
-        A mapping is a record to who reads it, as at the door.
-        """
+        """Return the same event with another value (and times): what a gate that transforms lets through."""
         start = self.start if start is None else start
-        entry = Entry(wrap(value), start, self.end if end is None else end, self._identity)
+        entry = Entry(value, start, self.end if end is None else end, self._identity)
         entry.keys, entry.row_key, entry.slot = self.keys, self.row_key, self.slot
         entry.more = None if self.more is None else dict(self.more)
         return entry

@@ -368,7 +368,7 @@ class _Call:
 
 def _is_of_row(event: Event, one: Columns, row: int) -> bool:
     """Whether an event is that of a row; what was held until it came may be of its source and time, too."""
-    if event.reactive != one.source.name or event.end != one.numbers(TIME)[row]:
+    if event.reactive != one.source.name or event.end != one.times[row]:
         return False
     if one.source.type is not None:
         return True

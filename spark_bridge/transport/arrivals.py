@@ -86,6 +86,11 @@ class Columns:
         return self.source.schema.names
 
     @cached_property
+    def times(self) -> Any:
+        """The event times."""
+        return self.numbers(TIME)
+
+    @cached_property
     def record(self) -> Struct:
         """The values, as records."""
         fields = self.source.fields

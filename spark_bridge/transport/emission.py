@@ -175,6 +175,8 @@ class Layout:
 
 
 def _one(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1:
+        return batches[0]
     return next(iter(pa.Table.from_batches(batches).combine_chunks().to_batches()), batches[0])
 
 

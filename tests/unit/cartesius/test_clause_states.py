@@ -198,19 +198,3 @@ def test_uses_that_are_set_of_older_events_are_as_before_when_a_push_fails(a, b,
     assert engine.snapshot() == before
     for reactive, value in [(b, 1), (a, 2), (b, 3), (b, 4)]:
         assert engine.push(reactive, value) == other.push(reactive, value)
-
-
-class weighing(Restriction):
-    """A gate that gives a mapping in place of each event."""
-
-    slot: Slot
-
-    @handles(arrive, "slot")
-    def weigh(self, slot, event):
-        forward(slot, event.with_value({"tons": event.value}))
-
-
-@pytest.mark.parametrize("tier", ["reference", "in_place", None])
-def test_a_mapping_that_a_gate_gives_is_read_by_its_fields(a, tier):
-    engine = Engine(correlate(a=a, yields=lambda a: a.tons + 1, restrict=weighing("a")), tier=tier)
-    assert values(engine.push(a, 4)) == [5]

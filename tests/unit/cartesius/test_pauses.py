@@ -393,7 +393,7 @@ def test_a_slot_that_a_restriction_does_not_say_it_pauses_is_not_paused(a):
             pause(slot)
 
     engine = Engine(correlate(a=a, yields=lambda a: a, restrict=closing("a")))
-    with pytest.raises(InvalidArgument, match=r"closing\('a'\) says it may pause but got 'a'; write .* pauses = "):
+    with pytest.raises(InvalidArgument, match=r"closing\('a'\) says it may pause but got 'a'; say it .*pauses="):
         engine.push(a, 1)
     assert engine.stats.events == 0
 
