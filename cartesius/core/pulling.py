@@ -32,7 +32,7 @@ def value_and_time(item: Any) -> tuple[Any, At]:
         return item, None
     if item.weight != 1:
         message = (
-            f"Reactive.of: expected events of weight 1 but got {item!r}; nothing was given that it could take back"
+            f"expected events of weight 1 from a source but got {item!r}; nothing was given that it could take back"
         )
         raise InvalidArgument(message)
     return item.value, (item.start, item.end)
@@ -137,12 +137,19 @@ async def _heard(
     engine.fed.update(fed)
 
     async def feed(reactive: Reactive, items: AsyncIterable[Any]) -> None:
-        async for item in items:
-            if engine.has_finished:
-                return
-            value, at = value_and_time(item)
-            engine.push(reactive, value, at)
-            await inbox.join()  # what it caused is taken before more is read
+        task = asyncio.current_task()
+        try:
+            async for item in items:
+                if engine.has_finished:
+                    return
+                value, at = value_and_time(item)
+                engine.push(reactive, value, at)
+                await inbox.join()  # what it caused is taken before more is read
+        except asyncio.CancelledError as error:
+            if task is None or task.cancelling():
+                raise
+            inbox.put_nowait(error)  # what the source waits for was cancelled: a group of tasks would pass over that
+            return
         engine.end(reactive)
 
     async def feed_all() -> None:

@@ -57,7 +57,7 @@ def draw_windows(day: Day, now: int, outlooks: Sequence[Outlook], notes: Sequenc
     for number, each in enumerate(outlooks):
         axes = figure.add_subplot(grid[divmod(number, 2)])
         _ahead(axes, day, now, each)
-        axes.set_ylim(bottom, top * 1.06)
+        axes.set_ylim(bottom * 1.06, top * 1.06)
         axes.tick_params(labelbottom=number + 2 >= len(outlooks), labelleft=number % 2 == 0)
         if number % 2 == 0:
             axes.set_ylabel("clearance (m)", fontsize=9)

@@ -99,15 +99,11 @@ def by_rules_in_force(where: str, foresight: Foresight) -> Iterator[NextChange]:
         yield next_change
 
 
-def beside(where: str, file: Path | None, next_change: NextChange) -> AbstractContextManager[object]:
-    """Return what queues and sends alerts beside a board of that store; nothing where there is no file.
-
-    Raises:
-        InvalidSubscriptions: The file is none.
-    """
-    return (
-        nullcontext() if file is None else alerting_beside(where, subscriptions_of(file), outbox_of(where), next_change)
-    )
+def beside(where: str, subscriptions: Subscriptions | None, next_change: NextChange) -> AbstractContextManager[object]:
+    """Return what queues and sends alerts beside a board of that store; nothing where nobody wants any."""
+    if subscriptions is None:
+        return nullcontext()
+    return alerting_beside(where, subscriptions, outbox_of(where), next_change)
 
 
 def dry_run(where: str, subscriptions: Subscriptions, next_change: NextChange) -> list[str]:

@@ -116,7 +116,7 @@ def board(
         with needing("python -m examples.port board", "cartesius-joins[edit]"):
             from cartesius.pages.local_pages import listening, serve  # noqa: PLC0415 - who judges needs no server
             from examples.port.office.board import Board, page_of  # noqa: PLC0415 - as above
-        from examples.port.office.alerts_command import beside  # noqa: PLC0415 - as above
+        from examples.port.office.alerts_command import beside, subscriptions_of  # noqa: PLC0415 - as above
         from examples.port.office.following import Following  # noqa: PLC0415 - as above
         from examples.port.office.foreseen import Foresight  # noqa: PLC0415 - as above
         from examples.port.office.proposals import file_proposals, opened, pack_proposal  # noqa: PLC0415 - as above
@@ -124,6 +124,7 @@ def board(
         from examples.port.office.store import Store  # noqa: PLC0415 - as above
 
         with listening(port, host) as sockets:  # a port that is taken leaves no store behind
+            subscriptions = None if alerts is None else subscriptions_of(alerts)  # nor do these, if they are none
             day = read_day(data)
             rules = rule_pack("port", day.berths, day.gauges, day.stations)
             if ":" not in where and not Path(where).exists():
@@ -133,8 +134,7 @@ def board(
                 if file is not None:
                     opened(file, rules)  # what is wrong with them leaves no empty store behind
                 Path(where).parent.mkdir(parents=True, exist_ok=True)
-            store = Store(where)
-            stop = Event()
+            store, stop = Store(where), Event()
             with nullcontext() if feed == "none" else store.feeding(), ExitStack() as ending:
                 ending.callback(stop.set)
                 proposals = pack_proposal(rules, "built in")
@@ -150,7 +150,7 @@ def board(
                     start_kafka(kafka, topics, store, day, rules, stop, rules=rules_topic)
                 following, foresight = Following(store), Foresight(day, rules)
                 shown = Board(store, following, day, foresight)
-                with beside(where, alerts, foresight.next_change):
+                with beside(where, subscriptions, foresight.next_change):
                     following.start(stop)
                     shown.start(stop)
                     serve(page_of(shown, following), sockets, not no_browser, "The harbour office is", host)

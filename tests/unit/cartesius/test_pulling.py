@@ -722,3 +722,24 @@ def test_a_slow_reader_holds_its_sources_back():
         return seen
 
     assert max(play_out(main)) <= 3
+
+
+def test_a_source_that_is_cancelled_in_what_it_waits_for_does_not_end_in_silence():
+    """A group of tasks passes over a member that was cancelled: the input would never end, and nobody would hear."""
+
+    async def waiting():
+        yield "a"
+        work = asyncio.ensure_future(asyncio.sleep(3600))
+        work.cancel()
+        await work
+        yield "never"
+
+    async def main():
+        got: list[Any] = []
+        left, right = Reactive.of(waiting()), Reactive.of(coming(1, 2))
+        engine = Engine(correlate(x=left, y=right, yields=lambda x, y: (x, y)))
+        with pytest.raises(asyncio.CancelledError):
+            await collect_into(got, engine)
+        return got
+
+    assert play_out(main)

@@ -292,6 +292,9 @@ def test_the_command_says_what_it_cannot_use(tmp_path):
         refused = CliRunner().invoke(main, [*command[:4], "--port", str(taken.getsockname()[1])])
     assert (refused.exit_code, "in use" in refused.output) == (2, True)
     assert not (tmp_path / "new").exists()
+    refused = CliRunner().invoke(main, [*command[:4], "--alerts", str(tmp_path / "nobody.toml")])
+    assert (refused.exit_code, "nobody.toml" in refused.output) == (2, True)
+    assert not (tmp_path / "new").exists()
 
 
 def test_the_command_refuses_a_store_that_another_process_judges_into(tmp_path):
