@@ -20,6 +20,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
@@ -145,10 +146,11 @@ class FileSource:
             InvalidArgument: The file in which to go on is gone, or it is not there and not followed; or the names of
                 CSV's columns cannot be read, two of them are the same, or ``types`` names another one.
         """
-        files = self._found()
+        files, read = self._found(), set[int]()
         while True:
             if not files and self._before is not None:
-                files = [path for path in with_rotated(self.path) if path.stat().st_ino not in self._before]
+                every = without_copies(with_rotated(self.path), self.path)
+                files = [path for path in every if path.stat().st_ino not in self._before]
             if not files:
                 if not self.path.exists():
                     if not self._follows:
@@ -164,6 +166,7 @@ class FileSource:
             self._before = None
             with files.pop(0).open("rb") as file:
                 self._number, self._head = os.fstat(file.fileno()).st_ino, file.read(min(self._offset, _HEAD))
+                read.add(self._number)
                 is_moved = False
                 while True:
                     # Asked before the rows, so that they are all of it; who renames a file may write into it a while.
@@ -177,7 +180,7 @@ class FileSource:
                         break
                     if not await self._idle() and not is_moved:
                         return
-                files = files or self._after(file)
+                files = self._after(file, read)  # looked for anew: they may have been rotated meanwhile
             self._offset, self._head, self._number, self._names = 0, b"", 0, None
 
     def _found(self) -> list[Path]:
@@ -201,15 +204,22 @@ class FileSource:
         )
         raise InvalidArgument(message)
 
-    def _after(self, file: BinaryIO) -> list[Path]:
-        """Return the files that have come after one that is replaced: it may have been rotated more than once."""
-        mine = os.fstat(file.fileno())
-        every = with_rotated(self.path)
-        places = [place for place, path in enumerate(every) if path.stat().st_ino == mine.st_ino]
-        if places and every[places[0]] != self.path:
-            return without_copies(every[places[0] + 1 :], self.path)
-        later = [path for path in every if path == self.path or path.stat().st_mtime_ns > mine.st_mtime_ns]
-        return without_copies(later, self.path)
+    def _after(self, file: BinaryIO, read: set[int]) -> list[Path]:
+        """Return the files that have come after one that is replaced: it may have been rotated more than once.
+
+        Copies of it, and of the others that were read, are none of them.
+        """
+        mine, stats = os.fstat(file.fileno()), {path: path.stat() for path in with_rotated(self.path)}
+        places = [place for place, now in enumerate(stats.values()) if now.st_ino == mine.st_ino]
+        if places and [*stats][places[0]] == self.path:
+            return [self.path]  # it was cut
+        later = [
+            path
+            for place, (path, now) in enumerate(stats.items())
+            if path == self.path or (place > places[0] if places else now.st_mtime_ns > mine.st_mtime_ns)
+        ]
+        known = [path for path, now in stats.items() if path not in later and now.st_ino in read]
+        return [path for path in without_copies([*known, *later], self.path) if path in later]
 
     def _is_moved(self, file: BinaryIO) -> bool:
         """Whether the path leads to another file now."""
@@ -324,14 +334,12 @@ def _digest(head: bytes) -> str:
 
 def with_rotated(path: Path) -> list[Path]:
     """Return the rotated files of a path that are there, as they were last written, and at last itself."""
-    every = [
-        other
-        for other in path.parent.glob(f"{escape(path.name)}*")
-        if _BEHIND.fullmatch(other.name, len(path.name)) and other.is_file()
-    ]
-    return sorted(
-        every, key=lambda other: (other == path, other.stat().st_mtime_ns, _age_of(other.name[len(path.name) :]))
-    )
+    every: dict[Path, tuple[Any, ...]] = {}
+    for other in path.parent.glob(f"{escape(path.name)}*"):
+        if _BEHIND.fullmatch(other.name, len(path.name)) and other.is_file():
+            with suppress(FileNotFoundError):  # it is being rotated
+                every[other] = (other == path, other.stat().st_mtime_ns, _age_of(other.name[len(path.name) :]))
+    return sorted(every, key=every.__getitem__)
 
 
 def _age_of(behind: str) -> tuple[int, ...]:

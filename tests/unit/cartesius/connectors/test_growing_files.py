@@ -78,6 +78,27 @@ def test_a_file_that_is_rotated_twice_between_two_looks_is_read_with_the_one_in_
     assert [row["id"] for row in read(FileSource(path, idle=steps(rotate)))] == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_copy_of_a_file_that_is_rotated_is_not_read_again(tmp_path, is_gone):
+    path, old = tmp_path / "orders.jsonl", tmp_path / "orders.jsonl.1"
+    append(path, '{"id": 1}\n')
+
+    def rotate():
+        path.rename(old)
+        append(path, '{"id": 2}\n')
+        path.rename(tmp_path / "orders.jsonl.2")
+        append(path, '{"id": 3}\n')
+        os.utime(old, (1000, 1000))
+        if is_gone:
+            old.unlink()
+        else:
+            append(tmp_path / "orders.jsonl-20260301", '{"id": 1}\n')
+        os.utime(tmp_path / "orders.jsonl.2", (3000, 3000))
+
+    os.utime(path, (1000, 1000))
+    assert [row["id"] for row in read(FileSource(path, idle=steps(rotate)))] == [1, 2, 3]
+
+
 def test_who_renames_a_file_may_write_into_it_for_a_while(tmp_path):
     """As logrotate has it: it renames the file and makes a new one, and then tells the writer."""
     path, old = tmp_path / "orders.csv", tmp_path / "orders.csv.1"
