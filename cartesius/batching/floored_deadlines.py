@@ -63,9 +63,7 @@ class FlooredDeadlines:
     def __init__(self, journal: Journal, *, in_order: bool) -> None:
         self._journal = journal
         self._in_order = in_order
-        self.lags: Mapping[
-            Slot, int | None
-        ] = {}  # how far floors stay behind the clock, if nothing is held; None: ever
+        self.lags: Mapping[Slot, int | None] = {}  # how far floors stay behind the clock; None: they never move
         self.items: list[Deadline] = []  # in order
         self._of_key: dict[tuple[Any, ...], list[Deadline]] = {}  # in order
         self._heads: list[Deadline] = []  # a heap

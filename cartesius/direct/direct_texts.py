@@ -699,8 +699,7 @@ class Taken(Exception):
 
 SCOPE: dict[str, Any] = {
     "plain": PLAIN, "wrap": wrap, "checked_times": checked_times, "is_dated": is_dated, "there": there,
-    "hashable": hashable, "is_null": is_null, "is_unchanged": is_unchanged,
-    "heappush": heapq.heappush,
+    "hashable": hashable, "is_null": is_null, "is_unchanged": is_unchanged, "heappush": heapq.heappush,
     "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "NEVER": EARLIEST, "EVER": LATEST, "nothing": object(),
     "Entry": Entry, "Event": Event, "EventDraft": EventDraft, "Update": Update, "Delete": Delete, "Queue": Queue,
     "LeftToClauses": LeftToClauses, "INSIDE": INSIDE, "new": object.__new__, "Record": Record, "Interval": Interval,

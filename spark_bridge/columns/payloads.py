@@ -43,20 +43,25 @@ def whole(column: pa.ChunkedArray) -> pa.Array:
 
 def vector_of(column: pa.ChunkedArray) -> Vector:
     """Return the vector of a column."""
-    array, wide = whole(column), _wide(column.type)
+    array, wide = whole(column), with_leaves(column.type, _wide)
     return _vector(array if array.type == wide else array.cast(wide))
 
 
-def _wide(kind: pa.DataType) -> pa.DataType:
+def with_leaves(kind: pa.DataType, of: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """Return a type in which what is neither struct, list nor map is what ``of`` makes of it."""
     types = pa.types
     if types.is_struct(kind):
         fields = [kind.field(place) for place in range(kind.num_fields)]
-        return pa.struct([field.with_type(_wide(field.type)) for field in fields])
+        return pa.struct([field.with_type(with_leaves(field.type, of)) for field in fields])
     if types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_wide(kind.value_type)))
+        return pa.list_(kind.value_field.with_type(with_leaves(kind.value_type, of)))
     if types.is_map(kind):
-        return pa.map_(_wide(kind.key_type), _wide(kind.item_type))
-    return pa.int64() if types.is_integer(kind) else pa.float64() if types.is_floating(kind) else kind
+        return pa.map_(with_leaves(kind.key_type, of), with_leaves(kind.item_type, of))
+    return of(kind)
+
+
+def _wide(kind: pa.DataType) -> pa.DataType:
+    return pa.int64() if pa.types.is_integer(kind) else pa.float64() if pa.types.is_floating(kind) else kind
 
 
 def _vector(array: pa.Array) -> Vector:
@@ -116,22 +121,27 @@ def unreadable(table: pa.Table, schema: t.StructType) -> dict[int, str]:
     found: dict[int, str] = {}
     for place, field in enumerate(schema):
         for kinds, is_wrong, why in _OBJECTIONS:
-            if _has(field.dataType, kinds):
+            if has_type(field.dataType, kinds):
                 rows = np.flatnonzero(_wrong(whole(table.column(place)), field.dataType, is_wrong))
                 found |= dict.fromkeys(rows.tolist(), f"{field.name} {why}")
     return found
 
 
-def _has(kind: t.DataType, kinds: tuple[type[t.DataType], ...]) -> bool:
+def has_type(kind: t.DataType, kinds: tuple[type[t.DataType], ...]) -> bool:
+    """Whether a type is one of some kinds, or has such in it.
+
+    >>> has_type(t.ArrayType(t.MapType(t.StringType(), t.LongType())), (t.MapType,))
+    True
+    """
     match kind:
         case _ if isinstance(kind, kinds):
             return True
         case t.StructType():
-            return any(_has(field.dataType, kinds) for field in kind)
+            return any(has_type(field.dataType, kinds) for field in kind)
         case t.ArrayType():
-            return _has(kind.elementType, kinds)
+            return has_type(kind.elementType, kinds)
         case t.MapType():
-            return _has(kind.keyType, kinds) or _has(kind.valueType, kinds)
+            return has_type(kind.keyType, kinds) or has_type(kind.valueType, kinds)
     return False
 
 

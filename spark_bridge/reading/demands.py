@@ -19,6 +19,7 @@ from cartesius.batching.world import World
 from cartesius.core.engine_core import MICROSECOND
 from cartesius.errors import InvalidArgument
 from cartesius.programs.programs import Program
+from spark_bridge.columns.payloads import has_type
 from spark_bridge.columns.schemas import result_schema
 
 if TYPE_CHECKING:
@@ -67,13 +68,7 @@ def check_reads(
 def _value_type(kind: t.DataType) -> ValueType:
     group = next((name for name, kinds in _GROUPS if isinstance(kind, kinds)), "")
     fields = {field.name: _value_type(field.dataType) for field in kind} if isinstance(kind, t.StructType) else None
-    return ValueType(group, kind.simpleString(), fields, _has_records(kind))
-
-
-def _has_records(kind: t.DataType) -> bool:
-    return isinstance(kind, t.StructType | t.MapType) or (
-        isinstance(kind, t.ArrayType) and _has_records(kind.elementType)
-    )
+    return ValueType(group, kind.simpleString(), fields, has_type(kind, (t.StructType, t.MapType)))
 
 
 def _cast(source: str, column: str, kind: str) -> str:

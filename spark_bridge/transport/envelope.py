@@ -14,6 +14,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from cartesius.analysis.partitioning import ANYHOW
+from spark_bridge.columns.payloads import has_type
 from spark_bridge.transport.dead_letters import NO_TIME
 from spark_bridge.transport.emission import CHANGES, DELETE, LETTER, LETTERS
 from spark_bridge.transport.packing import BEFORE_ALL, EVERYWHERE, PACKED, packer
@@ -94,21 +95,12 @@ def _bucket(source: Source, buckets: int) -> Column:
         return f.lit(EVERYWHERE)
     if source.partition == ANYHOW:
         own = [] if source.event_time is None else [source.event_time]
-        names = (*own, *(field.name for field in source.schema if not _has_map(field.dataType)))
+        # Spark hashes no maps, as equal ones may differ in order.
+        names = (*own, *(field.name for field in source.schema if not has_type(field.dataType, (t.MapType,))))
         return f.pmod(f.hash(*map(column, dict.fromkeys(names))), f.lit(buckets)) if names else f.lit(0)
     key = column(source.partition)
     is_whole = isinstance(source.frame.schema[source.partition].dataType, t.IntegralType)
     return f.pmod(f.hash(key.cast("long") if is_whole else key), f.lit(buckets))
-
-
-def _has_map(kind: t.DataType) -> bool:
-    """Whether values of a type have maps in them, which Spark does not hash, as equal ones may differ in order."""
-    match kind:
-        case t.StructType():
-            return any(_has_map(field.dataType) for field in kind)
-        case t.ArrayType():
-            return _has_map(kind.elementType)
-    return isinstance(kind, t.MapType)
 
 
 def united(frames: Iterable[DataFrame]) -> DataFrame:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_bridge.columns.payloads import whole
+from spark_bridge.columns.payloads import whole, with_leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,19 +112,12 @@ def _values(array: pa.Array) -> list[Any]:
     try:
         found: list[Any] = array.to_pylist()
     except UnicodeDecodeError:  # of a static frame, whose rows are ordered before they are read
-        found = array.cast(_undecoded(array.type)).to_pylist()
+        found = array.cast(with_leaves(array.type, _undecoded)).to_pylist()
     return found
 
 
 def _undecoded(kind: pa.DataType) -> pa.DataType:
-    types = pa.types
-    if types.is_struct(kind):
-        return pa.struct([field.with_type(_undecoded(field.type)) for field in kind])
-    if types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_undecoded(kind.value_type)))
-    if types.is_map(kind):
-        return pa.map_(_undecoded(kind.key_type), _undecoded(kind.item_type))
-    return pa.binary() if types.is_string(kind) else kind
+    return pa.binary() if pa.types.is_string(kind) else kind
 
 
 def _ranks(array: pa.Array) -> Ints:
