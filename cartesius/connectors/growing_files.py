@@ -21,6 +21,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
@@ -30,7 +31,7 @@ from cartesius.connectors.row_items import Unreadable, item_of, row_of
 from cartesius.errors import InvalidArgument, near, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 _CHUNK: Final = 1 << 16
 _HEAD: Final = 1024
@@ -128,7 +129,7 @@ class FileSource:
             try:  # nothing is read yet: it begins with the file that is there now, also if that is rotated
                 self._number = self.path.stat().st_ino
             except FileNotFoundError:
-                self._before = [path.stat().st_ino for path in with_rotated(self.path)]
+                self._before = [*with_rotated(self.path).values()]
         found = {"offset": self._offset, "head": _digest(self._head), "file": self._number}
         return found if self._number else {**found, "before": self._before}
 
@@ -146,14 +147,16 @@ class FileSource:
             InvalidArgument: The file in which to go on is gone, or it is not there and not followed; or the names of
                 CSV's columns cannot be read, two of them are the same, or ``types`` names another one.
         """
-        files, read = self._found(), set[int]()
+        told, self._told = self.position, None
+        files, read = _looked(lambda: self._found(told)), set[int]()
         while True:
             if not files and self._before is not None:
-                every = without_copies(with_rotated(self.path), self.path)
-                files = [path for path in every if path.stat().st_ino not in self._before]
+                every = _looked(lambda: without_copies(with_rotated(self.path), self.path))
+                files = {path: number for path, number in every.items() if number not in self._before}
             if not files:
-                if not self.path.exists():
-                    if not self._follows:
+                files = {path: number for path, number in with_rotated(self.path).items() if path == self.path}
+                if not files:
+                    if not self._follows or (self.path.exists() and not self.path.is_file()):
                         message = (
                             f"FileSource: expected a file at {str(self.path)!r} but there is none; see its name, or let"
                             " it be followed until it is there: follow=True"
@@ -162,9 +165,10 @@ class FileSource:
                     if not await self._idle():
                         return
                     continue
-                files = [self.path]
             self._before = None
-            with files.pop(0).open("rb") as file:
+            path, number = next(iter(files.items()))
+            del files[path]
+            with self._opened(path, number) as file:
                 self._number, self._head = os.fstat(file.fileno()).st_ino, file.read(min(self._offset, _HEAD))
                 read.add(self._number)
                 is_moved = False
@@ -180,46 +184,67 @@ class FileSource:
                         break
                     if not await self._idle() and not is_moved:
                         return
-                files = self._after(file, read)  # looked for anew: they may have been rotated meanwhile
+                files = _looked(partial(self._after, file, read))  # anew: they may have been rotated meanwhile
             self._offset, self._head, self._number, self._names = 0, b"", 0, None
 
-    def _found(self) -> list[Path]:
+    def _opened(self, path: Path, number: int) -> BinaryIO:
+        """Open the file of a number, also if it was renamed since it was found.
+
+        Raises:
+            InvalidArgument: It was removed.
+        """
+        while True:
+            with suppress(FileNotFoundError):
+                file = path.open("rb")
+                if os.fstat(file.fileno()).st_ino == number:
+                    return file
+                file.close()
+            try:
+                path = next(path for path, other in with_rotated(self.path).items() if other == number)
+            except StopIteration:
+                message = (
+                    f"FileSource: expected {str(path)!r}, which was to be read next, but it was removed before it was"
+                    " read; let the rotation keep more files, or begin anew, without the position"
+                )
+                raise InvalidArgument(message) from None
+
+    def _found(self, told: dict[str, Any]) -> dict[Path, int]:
         """Return the file in which to go on, and those that have come after it, if it is there."""
-        told, self._told = self.position, None
         if not (told["file"] or told["offset"]):
             self._before = told["before"]
-            return []
+            return {}
         every = with_rotated(self.path)
         alike = [path for path in every if path.stat().st_size >= told["offset"] and _begins(path, told)]
-        mine = [path for path in alike if path.stat().st_ino == told["file"]]
+        mine = [path for path in alike if every[path] == told["file"]]
         if not mine and not told["offset"]:
             _LOG.warning("%s: the file of which nothing was read yet is gone; another is read", self.path)
-            return []
+            return {}
         for path in mine or alike[-1:]:
             self._offset = told["offset"]
-            return without_copies(every[every.index(path) :], self.path)
+            return without_copies(dict([*every.items()][[*every].index(path) :]), self.path)
         message = (
             f"FileSource: expected {str(self.path)!r}, or a rotated file beside it, of which {told['offset']} bytes"
             " were read, but none begins like it; bring it back, or begin anew, without the position"
         )
         raise InvalidArgument(message)
 
-    def _after(self, file: BinaryIO, read: set[int]) -> list[Path]:
+    def _after(self, file: BinaryIO, read: set[int]) -> dict[Path, int]:
         """Return the files that have come after one that is replaced: it may have been rotated more than once.
 
         Copies of it, and of the others that were read, are none of them.
         """
-        mine, stats = os.fstat(file.fileno()), {path: path.stat() for path in with_rotated(self.path)}
-        places = [place for place, now in enumerate(stats.values()) if now.st_ino == mine.st_ino]
-        if places and [*stats][places[0]] == self.path:
-            return [self.path]  # it was cut
-        later = [
+        mine, every = os.fstat(file.fileno()), with_rotated(self.path)
+        places = [place for place, number in enumerate(every.values()) if number == mine.st_ino]
+        if places and [*every][places[0]] == self.path:
+            return {self.path: mine.st_ino}  # it was cut
+        later = {
             path
-            for place, (path, now) in enumerate(stats.items())
-            if path == self.path or (place > places[0] if places else now.st_mtime_ns > mine.st_mtime_ns)
-        ]
-        known = [path for path, now in stats.items() if path not in later and now.st_ino in read]
-        return [path for path in without_copies([*known, *later], self.path) if path in later]
+            for place, path in enumerate(every)
+            if path == self.path or (place > places[0] if places else path.stat().st_mtime_ns > mine.st_mtime_ns)
+        }
+        known = {path: number for path, number in every.items() if path not in later and number in read}
+        found = without_copies(known | {path: every[path] for path in every if path in later}, self.path)
+        return {path: number for path, number in found.items() if path in later}
 
     def _is_moved(self, file: BinaryIO) -> bool:
         """Whether the path leads to another file now."""
@@ -332,14 +357,22 @@ def _digest(head: bytes) -> str:
     return hashlib.blake2b(head, digest_size=16).hexdigest()
 
 
-def with_rotated(path: Path) -> list[Path]:
-    """Return the rotated files of a path that are there, as they were last written, and at last itself."""
+def _looked(look: Callable[[], dict[Path, int]]) -> dict[Path, int]:
+    """Return what a look finds; anew where a file was renamed while it was looked at."""
+    while True:
+        with suppress(FileNotFoundError):
+            return look()
+
+
+def with_rotated(path: Path) -> dict[Path, int]:
+    """Return the numbers of the rotated files of a path, in the order in which they were last written, and its own."""
     every: dict[Path, tuple[Any, ...]] = {}
     for other in path.parent.glob(f"{escape(path.name)}*"):
         if _BEHIND.fullmatch(other.name, len(path.name)) and other.is_file():
             with suppress(FileNotFoundError):  # it is being rotated
-                every[other] = (other == path, other.stat().st_mtime_ns, _age_of(other.name[len(path.name) :]))
-    return sorted(every, key=every.__getitem__)
+                now = other.stat()
+                every[other] = (other == path, now.st_mtime_ns, _age_of(other.name[len(path.name) :]), now.st_ino)
+    return {other: every[other][-1] for other in sorted(every, key=every.__getitem__)}
 
 
 def _age_of(behind: str) -> tuple[int, ...]:
@@ -349,13 +382,13 @@ def _age_of(behind: str) -> tuple[int, ...]:
     return tuple(numbers) if is_date else tuple(-number for number in numbers)
 
 
-def without_copies(paths: Sequence[Path], growing: Path) -> list[Path]:
+def without_copies(files: Mapping[Path, int], growing: Path) -> dict[Path, int]:
     """Return files without those of the same content as one before, which is logged; the one that grows stays."""
-    found: list[Path] = []
-    for path in paths:
+    found: dict[Path, int] = {}
+    for path, number in files.items():
         like = next((other for other in found if path != growing and filecmp.cmp(path, other, shallow=False)), None)
         if like is None:
-            found.append(path)
+            found[path] = number
         else:
             _LOG.warning("%s has what %s has, and is taken for a copy of it: it is not read", path, like)
     return found

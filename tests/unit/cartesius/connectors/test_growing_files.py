@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import filecmp
 import json
 import os
 from decimal import Decimal
@@ -99,6 +100,73 @@ def test_a_copy_of_a_file_that_is_rotated_is_not_read_again(tmp_path, is_gone):
     assert [row["id"] for row in read(FileSource(path, idle=steps(rotate)))] == [1, 2, 3]
 
 
+@pytest.mark.parametrize(("look", "ids"), [(1, [1, 3, 2, 4]), (2, [1, 2, 4, 3])])
+def test_a_file_that_is_renamed_between_a_look_and_its_opening_is_read_by_its_new_name(
+    tmp_path, monkeypatch, look, ids
+):
+    path, looks = tmp_path / "orders.jsonl", []
+    append(path, '{"id": 1}\n')
+
+    def then_renamed(path):
+        found = with_rotated(path)
+        looks.append(found)
+        if len(looks) == look:
+            path.rename(tmp_path / "orders.jsonl.1")
+            append(path, '{"id": 3}\n')
+        return found
+
+    def rotate():
+        append(path, '{"id": 2}\n')
+        path.rename(tmp_path / "orders.jsonl.2")
+        append(path, '{"id": 4}\n')
+
+    monkeypatch.setattr("cartesius.connectors.growing_files.with_rotated", then_renamed)
+    assert [row["id"] for row in read(FileSource(path, idle=steps(rotate)))] == ids
+
+
+def test_where_a_file_is_renamed_while_files_are_compared_they_are_looked_for_anew(tmp_path, monkeypatch):
+    path, compared, cmp = tmp_path / "orders.jsonl", [], filecmp.cmp
+    for number in 3, 2, 1:
+        append(tmp_path / f"orders.jsonl.{number}", f'{{"id": {4 - number}}}\n')
+    append(path, '{"id": 4}\n')
+    source = FileSource(path, follow=False)
+    source.seek({"offset": 0, "head": "", "file": 0, "before": []})
+
+    def then_renamed(one, other, shallow):
+        compared.append(one)
+        if len(compared) == 2:
+            (tmp_path / "orders.jsonl.3").rename(tmp_path / "orders.jsonl.4")
+        return cmp(one, other, shallow=shallow)
+
+    monkeypatch.setattr("filecmp.cmp", then_renamed)
+    assert [row["id"] for row in read(source)] == [1, 2, 3, 4]
+
+
+def test_a_file_that_is_removed_before_it_was_read_is_told(tmp_path, monkeypatch):
+    path, old = tmp_path / "orders.jsonl", tmp_path / "orders.jsonl.1"
+    append(path, '{"id": 1}\n')
+
+    def then_removed(path):
+        found = with_rotated(path)
+        if old in found:
+            path.unlink(missing_ok=True)
+        return found
+
+    def rotate():
+        path.rename(old)
+        append(path, '{"id": 2}\n')
+
+    monkeypatch.setattr("cartesius.connectors.growing_files.with_rotated", then_removed)
+    with pytest.raises(CartesiusError, match="was removed before it was read"):
+        read(FileSource(path, idle=steps(rotate)))
+
+
+def test_a_folder_is_no_file_that_may_come(tmp_path):
+    (tmp_path / "orders.jsonl").mkdir()
+    with pytest.raises(CartesiusError, match="expected a file at"):
+        read(FileSource(tmp_path / "orders.jsonl"))
+
+
 def test_who_renames_a_file_may_write_into_it_for_a_while(tmp_path):
     """As logrotate has it: it renames the file and makes a new one, and then tells the writer."""
     path, old = tmp_path / "orders.csv", tmp_path / "orders.csv.1"
@@ -146,7 +214,7 @@ def test_rotated_files_of_one_time_are_read_by_their_numbers(tmp_path):
     for other in (*dated, tmp_path / "day.csv"):
         append(other, "id\n")
         os.utime(other, (1_700_000_000, 1_700_000_000))
-    assert with_rotated(tmp_path / "day.csv") == [*dated, tmp_path / "day.csv"]
+    assert [*with_rotated(tmp_path / "day.csv")] == [*dated, tmp_path / "day.csv"]
 
 
 def test_a_row_of_several_lines_waits_for_its_end_where_a_file_is_read_once(tmp_path):
