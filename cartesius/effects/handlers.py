@@ -6,13 +6,27 @@ deep, may hold parameters (their attributes), may have a return clause (`returns
 right one is inside, so it sees an operation first and may `forward` it. Operations performed in a clause are seen by
 outer handlers only.
 
+This module is over 300 lines because the overloads that check clauses, and what users read of each name, stand in it.
+
 Source: ICFP 2018, doi:10.1145/3236762, Figures 4 to 7; Xie & Leijen, Generalized Evidence Passing, ICFP 2021.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    overload,
+    runtime_checkable,
+)
 
 from cartesius.effects.operations import Frame, Operation, check_performed
 from cartesius.effects.resumptions import Prompt, running
@@ -41,6 +55,7 @@ A2 = TypeVar("A2")
 Innermost = TypeVar("Innermost")
 
 
+@runtime_checkable
 class Named(Protocol):
     """Operations of one name, of which each owner has one of its own; and the layer that clauses for them are of."""
 
@@ -78,8 +93,11 @@ def handles(operation: Any, *fields: str) -> Any:
     ...         return 2 * n
     >>> handle(doubling(), lambda: double(21))
     42
+
+    Raises:
+        InvalidArgument: ``operation`` is none; or the method is a generator or a coroutine, which nobody would run.
     """
-    return _marking(operation, fields, is_ctl=False)
+    return _marking("handles", operation, fields, is_ctl=False)
 
 
 @overload
@@ -109,12 +127,29 @@ def controls(operation: Any, *fields: str) -> Any:
     ...         return f"left: {reason}"
     >>> handle(catching(), lambda: leave("tired"))
     'left: tired'
+
+    Raises:
+        InvalidArgument: ``operation`` is none; or the method is a generator or a coroutine, which nobody would run.
     """
-    return _marking(operation, fields, is_ctl=True)
+    return _marking("controls", operation, fields, is_ctl=True)
 
 
-def _marking(operation: Any, fields: tuple[str, ...], *, is_ctl: bool) -> Callable[[F], F]:
+def _marking(call: str, operation: Any, fields: tuple[str, ...], *, is_ctl: bool) -> Callable[[F], F]:
+    if isinstance(operation, type) or not isinstance(operation, Operation | Named):
+        message = (
+            f"{call}: expected an operation, or a family of operations of slots, but got {operation!r}"
+            f" (type={type(operation).__name__}); name it in parentheses, as in @{call}(push, 'slots')"
+        )
+        raise InvalidArgument(message)
+
     def mark(method: F) -> F:
+        if isgeneratorfunction(method) or iscoroutinefunction(method) or isasyncgenfunction(method):
+            kind = "generator" if isgeneratorfunction(method) else "coroutine"
+            message = (
+                f"{call}: expected a function that returns but got the {kind} {method.__qualname__}, which nobody would"
+                " run; write it with def, without yield and await"
+            )
+            raise InvalidArgument(message)
         marks = [*getattr(method, "_clause_marks", ()), (operation, fields, is_ctl)]
         method._clause_marks = marks  # type: ignore[attr-defined]  # functions have attributes
         return method

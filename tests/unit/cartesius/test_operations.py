@@ -242,3 +242,32 @@ def test_arguments_are_given_by_place():
     ask = Operation[..., Any]("ask")
     with pytest.raises(InvalidArgument, match="expected arguments by their places but got loud by name"):
         handle(answering(ask, 7), lambda: ask("a", loud=True))
+
+
+@pytest.mark.parametrize("mark", [handles, controls])
+def test_a_mark_without_an_operation_is_refused(mark):
+    with pytest.raises(InvalidArgument, match=rf"{mark.__name__}: expected an operation.* in parentheses"):
+
+        class silent(Handler):
+            @mark
+            def clause(self):
+                """It would never be called."""
+
+
+def _generator(self):
+    yield
+
+
+async def _coroutine(self):
+    """Nobody awaits it."""
+
+
+async def _both(self):
+    yield
+
+
+@pytest.mark.parametrize("clause", [_generator, _coroutine, _both])
+@pytest.mark.parametrize("mark", [handles, controls])
+def test_a_clause_that_nobody_would_run_is_refused(mark, clause):
+    with pytest.raises(InvalidArgument, match=f"expected a function that returns but got the .* {clause.__name__}"):
+        mark(Operation("ask"))(clause)
