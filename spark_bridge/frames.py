@@ -22,6 +22,7 @@ from pyspark.sql.utils import is_remote
 
 from cartesius.analysis.partition_choice import chosen_partition
 from cartesius.errors import InvalidArgument
+from cartesius.language.lenience import checked_policy, for_engines
 from cartesius.programs.live_programs import LiveProgram
 from spark_bridge.columns.values import nullable
 from spark_bridge.reading.demands import Demands, check_reads, described
@@ -43,7 +44,6 @@ from spark_bridge.reading.options import (
 from spark_bridge.reading.prefixes import clock_rows, delay_of, marked
 from spark_bridge.running.buckets import Buckets
 from spark_bridge.running.queries import Share, log_warnings, start_query
-from spark_bridge.running.row_errors import checked_policy, for_engines
 from spark_bridge.running.stateful import run_batch, run_streaming
 from spark_bridge.state.bucket_states import BucketStates
 from spark_bridge.state.checkpoints import CheckpointNote, settled
@@ -63,9 +63,9 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from cartesius import Reactive
+    from cartesius.language.lenience import RowPolicy
     from spark_bridge.columns.schemas import ResultSchema
     from spark_bridge.running.queries import Sink
-    from spark_bridge.running.row_errors import OnError
     from spark_bridge.transport.source_frames import Source
 
     Columns: TypeAlias = str | Mapping[str, str]
@@ -230,7 +230,7 @@ def correlate_frames(
     close: bool = True,
     unbounded: bool = False,
     soft_limit: int | None = 64 * 2**20,
-    on_error: OnError = "fail",
+    on_error: RowPolicy = "fail",
     changes: DataFrame | None = None,
 ) -> Frames:
     """Run a program over DataFrames, with the results that an engine in this process would give.
@@ -359,7 +359,7 @@ def correlate_frames(
         soft_limit,
         by_partition,
         before,
-        for_engines(checked_policy(on_error, outputs)),
+        for_engines(checked_policy(on_error, outputs, "correlate_frames")),
         count,
         static.digests,
         live,

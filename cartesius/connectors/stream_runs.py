@@ -31,12 +31,14 @@ from cartesius.core.engine_core import MICROSECOND
 from cartesius.core.pulling import value_and_time
 from cartesius.data.events import EARLIEST, Event
 from cartesius.engines.engine import Engine
-from cartesius.errors import InvalidArgument, near
-from cartesius.programs.doors import checked_value
+from cartesius.errors import InvalidArgument, near, shortened
+from cartesius.language.lenience import checked_policy, for_engines
+from cartesius.programs.failures import can_be_set_aside, raised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from cartesius.language.lenience import RowPolicy
     from cartesius.language.reactives import Reactive
 
 _LOG: Final = logging.getLogger(__name__)
@@ -56,6 +58,7 @@ async def run_stream(
     patience: timedelta = timedelta(seconds=1),
     close: bool = False,
     late: Callable[[Event, str], object] | None = None,
+    on_error: RowPolicy = "fail",
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Feed a program from sources and write its results, until the sources end or the task is cancelled.
@@ -92,12 +95,17 @@ async def run_stream(
         unit: What one unit of time means. Times that sources read of texts are microseconds, so leave it for those.
         patience: How long a source that has nothing is waited for, so that others do not overtake it.
         close: Whether the inputs end when all sources have: absence is certain then. Nothing can come after it.
-        late: Called with each event that came too late, or was set aside, or that its input does not take (a row
-            without the key of its table), and why; by default it is logged.
+        late: Called with each event that came too late, or was set aside, or that is refused (a row without the key
+            of its table), and why; by default it is logged.
+        on_error: What becomes of an event on which the program raises, as `correlate_frames` has it: ``"fail"``, the
+            run ends with the error, and meets the event again when it is started anew; ``"dead_letter"``, ``late`` is
+            called with it, and all others are used as if it had never come; ``"unknown"``, the rules of packs are
+            undecided. What falls due at some time, such as the end of a window, raises in any case.
         clock: Seconds, of which ``every`` is measured.
 
     Raises:
-        InvalidArgument: Other sources than those of the inputs, no sink, no duration; a file for a folder.
+        InvalidArgument: Other sources than those of the inputs, no sink, no duration, no such policy; a file for a
+            folder.
         SnapshotMismatch: The checkpoints are another program's, or damaged.
         Exception: What a source, a sink or a body raises; what came since the last checkpoint comes again.
     """
@@ -105,7 +113,8 @@ async def run_stream(
     if wrong := [one for one in (every, patience) if not isinstance(one, timedelta) or one < timedelta(0)]:
         message = f"run_stream: expected every= and patience= as a timedelta >= 0 but got {wrong[0]!r}"
         raise InvalidArgument(message)
-    options: dict[str, Any] = {"unit": unit, "lateness": lateness}
+    checked_policy(on_error, outputs, "run_stream")
+    options: dict[str, Any] = {"unit": unit, "lateness": lateness, "on_error": for_engines(on_error)}
     engine = Engine(*outputs, **options)
     _check(engine, sources, sink)
     folder = None if checkpoint is None else Path(checkpoint)
@@ -124,7 +133,7 @@ async def run_stream(
             sources[name].seek(position)
         sink.seek(before[-1].sink)
     keeping = None if folder is None else Keeping(folder, engine, before)
-    run = _Run(engine, sources, sink, keeping, before[-1].number if before else 0, late or _warn)
+    run = _Run(engine, sources, sink, keeping, before[-1].number if before else 0, late or _warn, on_error)
     if not before:
         run.keep()  # what the sink has by now is not of this run
     await run.feed(every.total_seconds(), patience.total_seconds(), clock)
@@ -168,6 +177,7 @@ class _Run:
         keeping: Keeping | None,
         number: int,
         late: Callable[[Event, str], object],
+        on_error: RowPolicy,
     ) -> None:
         self.engine = engine
         self.sources = sources
@@ -175,6 +185,7 @@ class _Run:
         self.keeping = keeping
         self.number = number
         self.late = late
+        self.on_error = on_error
         self.positions = {name: source.position for name, source in sources.items()}
         self.has_changed = True
 
@@ -212,13 +223,17 @@ class _Run:
         value, at = value_and_time(item)
         reactive = self.engine.inputs[name]
         try:
-            value = checked_value(reactive, value)
-        except InvalidArgument as refusal:  # it would be refused after each restart as well
+            events = self.engine.push(reactive, value, at)
+        except Exception as error:
+            failure = self.engine.take_failure()
+            if not can_be_set_aside(error, failure, self.on_error):
+                error.add_note(f"while using an event of {name!r}: {shortened(repr(item))}")
+                raise
             start, end = (item.start, item.end) if isinstance(item, Event) else (EARLIEST, EARLIEST)
-            self.late(Event(value, start, end, 1, name), str(refusal))
+            self.late(Event(value, start, end, 1, name), raised(error, failure) if failure is not None else str(error))
             self.has_changed = True
         else:
-            self.write(self.engine.push(reactive, value, at))
+            self.write(events)
             if self.keeping is not None:
                 self.keeping.has_come()
         self.positions[name] = position

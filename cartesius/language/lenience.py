@@ -11,7 +11,7 @@ Source: S. C. Kleene, Introduction to Metamathematics, 1952, § 64; issue 8 (a r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Apply, Tuple
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 OnError: TypeAlias = Literal["fail", "unknown"]
 """What becomes of a rule that raises: the push fails, or the rule is undecided."""
+RowPolicy: TypeAlias = Literal["fail", "dead_letter", "unknown"]
+"""Likewise where rows of others are pushed; one on which the program raises may be set aside, too."""
 
 
 @runtime_checkable
@@ -44,6 +46,27 @@ def checked_on_error(on_error: Any, call: str) -> OnError:
         return found
     message = f'{call}: expected on_error="fail" or on_error="unknown" but got {on_error=!r}'
     raise InvalidArgument(message)
+
+
+def checked_policy(on_error: Any, outputs: Iterable[Reactive], call: str) -> RowPolicy:
+    """Return what becomes of a row on which the program raises; raise `InvalidArgument` if ``call`` cannot do it.
+
+    >>> checked_policy("dead_letter", [], "run_stream")
+    'dead_letter'
+    """
+    if on_error in get_args(RowPolicy):
+        found: RowPolicy = on_error
+        if found == "unknown":
+            check_lenient(outputs, call)
+        return found
+    names = ", ".join(f'"{name}"' for name in get_args(RowPolicy))
+    message = f"{call}: expected on_error= to be one of {names} but got {on_error=!r}"
+    raise InvalidArgument(message)
+
+
+def for_engines(policy: RowPolicy) -> OnError:
+    """Return what an engine does where a rule raises; what it raises is set aside by who pushes."""
+    return "unknown" if policy == "unknown" else "fail"
 
 
 def lenient(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Failures: where in a program something raised: in which correlation, and whether a deadline was due.
+"""Failures: where in a program something raised, whether a deadline was due, and if it is for an event that was pushed.
 
 What a body raises leaves the engine as it is, with notes for a reader. What a program has to know about it is here: who
 runs an engine for others must not blame an event for a deadline that fell due before it.
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from cartesius.batching.world import Failure
-from cartesius.errors import shortened
+from cartesius.errors import CartesiusError, InvalidArgument, NotStorable, places_of, shortened
 from cartesius.expressions.expressions import Apply, Expression, show
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cartesius.batching.deadlines import Deadline
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
+    from cartesius.language.lenience import RowPolicy
     from cartesius.language.patterns import Body, Pattern
     from cartesius.programs.programs import Program
 
@@ -64,6 +65,47 @@ def _outputs_of(program: Program, join: Join) -> Iterable[str]:
         if any(slot.reactive in made for slot in other.slots):
             made.update(other.reactives)
     return (program.names[output] for output in program.outputs if output in made)
+
+
+def is_broken(error: Exception) -> bool:
+    """Whether the program or the engine is broken, whatever comes."""
+    return isinstance(error, CartesiusError) and not isinstance(error, InvalidArgument | NotStorable)
+
+
+def can_be_set_aside(error: Exception, failure: Failure | None, policy: RowPolicy) -> bool:
+    """Whether who pushes the rows of others may go on without the one on which a push has raised.
+
+    Not if a deadline raised, which fell due before the row was looked at. What is refused is set aside by each policy.
+
+    >>> can_be_set_aside(ValueError("no"), None, "fail")
+    True
+    """
+    if is_broken(error) or (failure is not None and failure.deadline is not None):
+        return False
+    return failure is None or isinstance(error, CartesiusError) or policy == "dead_letter"
+
+
+def raised(error: Exception, failure: Failure | None) -> str:
+    """Return the reason of a row on which the program raised, or which it refused: the error, and the rule.
+
+    >>> raised(ValueError("no"), None)
+    'the program raised ValueError: no'
+    """
+    return f"the program raised {told(error)}{place_of(error, failure)}"
+
+
+def told(error: Exception) -> str:
+    """Return the type and the words of an error, which may be long."""
+    return f"{type(error).__name__}: {shortened(str(error))}"
+
+
+def place_of(error: Exception, failure: Failure | None) -> str:
+    """Return, in parentheses, where in a program an error was raised; nothing if it was refused before it began."""
+    if failure is None:
+        return ""
+    own = f"in the body of {failure.correlation}"
+    places = [place for place in places_of(error) if place != own]
+    return f" ({', '.join([*places, f'in {failure.correlation!r}: {failure.pattern}'])})"
 
 
 @contextmanager

@@ -18,19 +18,17 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import numpy as np
 
-from cartesius import CartesiusError
 from cartesius.columns.batches.running import Attempt, attempt
 from cartesius.columns.batches.single_rows import is_large
 from cartesius.columns.batches.slicing import between
-from cartesius.errors import InvalidArgument, NotStorable
+from cartesius.language.lenience import for_engines
+from cartesius.programs.failures import can_be_set_aside, is_broken, raised
 from spark_bridge.columns.row_texts import value_text
 from spark_bridge.running.row_errors import (
     failed_on_change,
     failed_on_row,
     failed_without_row,
-    for_engines,
     narrowed,
-    raised,
     refused_change,
 )
 from spark_bridge.state.bucket_states import BucketStates
@@ -49,8 +47,8 @@ if TYPE_CHECKING:
 
     from cartesius import Engine, Event, Reactive
     from cartesius.columns.batches.feeds import Feed
+    from cartesius.language.lenience import RowPolicy
     from spark_bridge.reading.demands import Demands
-    from spark_bridge.running.row_errors import OnError
     from spark_bridge.state.bucket_states import Opened
     from spark_bridge.transport.arrivals import Input
     from spark_bridge.transport.emission import Layout
@@ -90,7 +88,7 @@ class Buckets:
         layout: Layout,
         everywhere: frozenset[str],
         states: BucketStates | None = None,
-        on_error: OnError = "fail",
+        on_error: RowPolicy = "fail",
         static: StaticRows | None = None,
     ) -> None:
         self.outputs = outputs
@@ -219,7 +217,7 @@ class _Call:
     """One call of one bucket."""
 
     def __init__(
-        self, engine: Engine, out: Emission, bucket: int, on_error: OnError, demands: Demands | None = None
+        self, engine: Engine, out: Emission, bucket: int, on_error: RowPolicy, demands: Demands | None = None
     ) -> None:
         self.engine = engine
         self.out = out
@@ -275,7 +273,7 @@ class _Call:
             return work()
         except Exception as error:
             failure = self.engine.take_failure()
-            if failure is None or _is_broken(error):
+            if failure is None or is_broken(error):
                 raise
             raise failed_without_row(error, failure, self.bucket) from error
 
@@ -350,13 +348,12 @@ class _Call:
             events = engine.push(engine.inputs[source.name], value, at=time)
         except Exception as error:  # the push is undone
             failure = engine.take_failure()
-            if _is_broken(error):
+            if is_broken(error):
                 error.add_note(f"while using a row of {source.name!r}: {one.text(row)}")
                 raise
             if failure is not None and failure.deadline is not None:  # it fell due before the row was looked at
                 raise failed_without_row(error, failure, self.bucket) from error
-            is_refused = failure is None or isinstance(error, CartesiusError)
-            if failure is not None and not is_refused and self.on_error != "dead_letter":
+            if failure is not None and not can_be_set_aside(error, failure, self.on_error):
                 raise failed_on_row(error, failure, self.bucket, source.name, time, one.text(row)) from error
             self._aside("dead", [(one, row, raised(error, failure))])
             return True
@@ -374,8 +371,3 @@ def _is_of_row(event: Event, one: Columns, row: int) -> bool:
         return True
     value = one.value(row)
     return bool(event.value == value) or value_text(event.value) == value_text(value)  # NaN is not equal to itself
-
-
-def _is_broken(error: Exception) -> bool:
-    """Whether the program or the engine is broken, whatever comes."""
-    return isinstance(error, CartesiusError) and not isinstance(error, InvalidArgument | NotStorable)

@@ -20,20 +20,16 @@ Source: issue 8 (a rule that raises); SEMANTICS 1.12.
 from __future__ import annotations
 
 from traceback import format_exception
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final
 
-from cartesius.errors import CartesiusError, InvalidArgument, RuleRaised, places_of, shortened
-from cartesius.language import lenience
+from cartesius.errors import CartesiusError, RuleRaised, shortened
+from cartesius.programs.failures import place_of, told
 from spark_bridge.columns.row_texts import moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from cartesius import Reactive
     from cartesius.batching.world import Failure
-
-OnError: TypeAlias = Literal["fail", "dead_letter", "unknown"]
-"""What becomes of a row on which the program raises."""
 
 _FRAMES: Final = 5
 """How many of the innermost calls are shown."""
@@ -41,36 +37,6 @@ _MEND: Final = (
     "mend the row, or the rule (spark_bridge.migrate goes on with the state), and start again; or say"
     ' on_error="dead_letter", which sets such rows aside, or, of packs of rules, on_error="unknown"'
 )
-
-
-def checked_policy(on_error: Any, outputs: Iterable[Reactive]) -> OnError:
-    """Return a policy; raise `InvalidArgument` if it is none, or none for these outputs.
-
-    >>> checked_policy("fail", [])
-    'fail'
-    """
-    if on_error in get_args(OnError):
-        found: OnError = on_error
-        if found == "unknown":
-            lenience.check_lenient(outputs, "correlate_frames")
-        return found
-    names = ", ".join(f'"{name}"' for name in get_args(OnError))
-    message = f"correlate_frames: expected on_error= to be one of {names} but got {on_error=!r}"
-    raise InvalidArgument(message)
-
-
-def for_engines(on_error: OnError) -> lenience.OnError:
-    """Return what the engines of the buckets do where a rule raises; what they raise is set aside by buckets."""
-    return "unknown" if on_error == "unknown" else "fail"
-
-
-def raised(error: Exception, failure: Failure | None) -> str:
-    """Return the reason of a row on which the program raised, or which it refused: the error, and the rule.
-
-    >>> raised(ValueError("no"), None)
-    'the program raised ValueError: no'
-    """
-    return f"the program raised {_told(error)}{_where(error, failure)}"
 
 
 def failed_on_row(error: Exception, failure: Failure, bucket: int, source: str, time: int, row: str) -> RuleRaised:
@@ -95,36 +61,24 @@ def failed_on_change(error: Exception, outputs: Iterable[str], bucket: int) -> R
     """Return the error of a query that fails on a change of its program, which other buckets may have gone on with."""
     return RuleRaised(
         f"the query of {', '.join(map(repr, outputs))}: expected changed rules that can be computed on what is there"
-        f' but {_told(error)}, in bucket {bucket}; start again with on_error="unknown", by which rules of packs are'
+        f' but {told(error)}, in bucket {bucket}; start again with on_error="unknown", by which rules of packs are'
         " undecided where they raise, or begin a new checkpoint"
     )
 
 
 def refused_change(error: Exception) -> str:
     """Return the reason of a change that a query does not go on with."""
-    return str(error) if isinstance(error, CartesiusError) else _told(error)
+    return str(error) if isinstance(error, CartesiusError) else told(error)
 
 
 def _failed(error: Exception, failure: Failure, what: str) -> RuleRaised:
     of = ", ".join(map(repr, failure.outputs))
     found = RuleRaised(
-        f"the query of {of}: expected rules that can be computed but {_told(error)}{_where(error, failure)}; {what}"
+        f"the query of {of}: expected rules that can be computed but {told(error)}{place_of(error, failure)}; {what}"
     )
     # Spark drops causes on the way to the driver, and leaves notes.
     found.add_note(f"It was raised here:\n{''.join(format_exception(error, limit=-_FRAMES)).rstrip()}")
     return found
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {shortened(str(error))}"
-
-
-def _where(error: Exception, failure: Failure | None) -> str:
-    if failure is None:
-        return ""
-    own = f"in the body of {failure.correlation}"
-    places = [place for place in places_of(error) if place != own]
-    return f" ({', '.join([*places, f'in {failure.correlation!r}: {failure.pattern}'])})"
 
 
 def narrowed(use: Callable[[int, int], int], first: int, last: int, few: int) -> int:

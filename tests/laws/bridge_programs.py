@@ -19,13 +19,13 @@ from cartesius.batching.world import World
 from cartesius.core.engine_core import MICROSECOND
 from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
+from cartesius.programs.failures import raised
 from cartesius.programs.programs import Program
 from restrictions import retracting
 from restrictions.tables import changelog
 from spark_bridge.columns.row_texts import value_text
 from spark_bridge.columns.schemas import result_schema
 from spark_bridge.reading.demands import check_reads
-from spark_bridge.running.row_errors import raised
 from spark_bridge.transport.dead_letters import kind_of_late
 from spark_bridge.transport.emission import CHANGES, Emission
 from spark_bridge.transport.packing import EARLIEST

@@ -12,12 +12,12 @@ from pyspark.sql import types as t
 
 from cartesius import Engine, Reactive, correlate
 from cartesius.errors import InvalidArgument, RuleRaised
+from cartesius.language.lenience import checked_policy
 from dsl import RulePack, Source, distance, position, require
 from dsl.units import metres
 from restrictions import as_table, key_by, most_recently, retracting, within, without
 from spark_bridge.columns.schemas import result_schema
 from spark_bridge.running.buckets import _MANY, Buckets
-from spark_bridge.running.row_errors import checked_policy
 from spark_bridge.transport.arrivals import Input
 from tests.unit.spark_bridge.bucket_rows import Row, buckets_of, layout_of, letters, results, run, shown
 
@@ -199,7 +199,7 @@ def test_another_policy_goes_on_from_the_same_state():
 
 def test_a_wrong_policy_is_refused_with_those_there_are():
     with pytest.raises(InvalidArgument, match='one of "fail", "dead_letter", "unknown" but got on_error=\'ignore\''):
-        checked_policy("ignore", [moored])
+        checked_policy("ignore", [moored], "correlate_frames")
 
 
 # ------------------------------------------------------------------------------------------------------------- the law
@@ -352,8 +352,8 @@ def test_a_value_of_a_wrong_type_is_shown_as_far_as_verdicts_can():
 
 def test_only_packs_of_rules_can_be_unknown():
     with pytest.raises(InvalidArgument, match=r"^correlate_frames: expected tables .* but 'moored' is made of none"):
-        checked_policy("unknown", [PORT.table(), moored])
-    assert checked_policy("unknown", [PORT.table(), PORT.warnings()]) == "unknown"
+        checked_policy("unknown", [PORT.table(), moored], "correlate_frames")
+    assert checked_policy("unknown", [PORT.table(), PORT.warnings()], "correlate_frames") == "unknown"
 
 
 def test_what_raises_beside_the_rules_fails_also_where_rules_are_unknown():

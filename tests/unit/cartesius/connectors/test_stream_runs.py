@@ -17,6 +17,8 @@ from cartesius.connectors.kept_runs import load, numbered
 from cartesius.core.marks import Mark
 from cartesius.data.codec import decode, encode
 from cartesius.errors import InvalidArgument, SnapshotMismatch
+from dsl import RulePack, Source, require
+from dsl.units import metres
 from restrictions import as_table, key_by, most_recently, retracting, within, without
 from restrictions.streams import map_
 from restrictions.tables import map_table
@@ -294,6 +296,66 @@ def test_a_row_that_its_input_does_not_take_is_told_and_the_others_go_on(folder,
     assert (value, end, name) == (row, 5, "order")
     assert re.fullmatch(why, reason)
     assert len(results(folder)) == len(ORDERS) + len(PAYMENTS)
+
+
+SENT = [*ORDERS[:4], {"name": "no id", "time": 33}, *ORDERS[4:]]
+
+
+def test_an_event_on_which_the_program_raises_ends_the_run_and_is_named(folder):
+    write(folder / "order.jsonl", SENT)
+    for _ in range(2):  # it is met again
+        with pytest.raises(AttributeError, match="there is no field 'id'") as caught:
+            start(folder)
+        assert (
+            "while using an event of 'order': Event(value={'name': 'no id'}, start=33, " in caught.value.__notes__[-1]
+        )
+
+
+def test_an_event_on_which_the_program_raises_is_set_aside_and_the_others_go_on(folder, expected):
+    write(folder / "order.jsonl", SENT)
+    told = []
+    for _ in range(2):
+        start(folder, on_error="dead_letter", late=lambda event, reason: told.append((event, reason)))
+    [(event, reason)] = told
+    assert event == Event({"name": "no id"}, 33, 33, 1, "order")
+    assert reason.startswith("the program raised AttributeError: there is no field 'id'; the fields are name (")
+    assert results(folder) == expected
+
+
+def test_what_raises_when_it_is_due_ends_the_run_whatever_was_chosen(folder):
+    """No event is to blame: it would come again with every move of the clock, and take each event with it."""
+    unpaid = correlate(
+        order=order,
+        yields=lambda order: order.id,
+        restrict=key_by(order="id", payment="order") | without(payment, after="order", within=10),
+    )
+    inverse = map_(unpaid, lambda number: 1 / (number - 2))
+    told = []
+    with pytest.raises(ZeroDivisionError) as caught:
+        start(folder, inverse, on_error="dead_letter", late=lambda event, reason: told.append(event))
+    assert "was due, at 30" in str(caught.value.__notes__)
+    assert told == []
+
+
+def test_rules_that_raise_are_undecided_where_that_is_chosen(tmp_path):
+    depths = Source("depths", key="id", id=int, depth=metres)
+    pack = RulePack("strict", subject=depths)
+    with pack:
+        require(depths.depth >= 9 * metres, name="deep enough")
+    write(tmp_path / "depths.jsonl", [{"id": 1, "depth": "deep"}, {"id": 2, "depth": 12}])
+    sink = JsonLinesSink(tmp_path / "verdicts.jsonl")
+    source = FileSource(tmp_path / "depths.jsonl", follow=False)
+    asyncio.run(run_stream(pack.table(), {"depths": source}, sink, on_error="unknown"))
+    sink.close()
+    lines = map(json.loads, (tmp_path / "verdicts.jsonl").read_text().splitlines())
+    assert [line["value"] for line in lines] == ["unknown (not decided: deep enough)", "allowed"]
+
+
+def test_a_policy_that_is_none_is_refused(folder):
+    with pytest.raises(InvalidArgument, match=r"expected on_error= to be one of .* but got on_error='skip'"):
+        start(folder, on_error="skip")
+    with pytest.raises(InvalidArgument, match="run_stream: expected tables of packs of rules"):
+        start(folder, on_error="unknown")
 
 
 def test_at_the_end_of_all_absence_is_certain(folder):
