@@ -165,7 +165,11 @@ def add_output(engine: EngineCore, output: Reactive, *, is_pulled: bool) -> list
     (views if is_pulled else pushed).append(reactive)
     program = Program(pushed, engine._world, pulled=views, before=before)
     joins = [join for join in program.joins if join not in before.joins]  # in the order in which they run
+    name = program.names[reactive]
+    join, rows = program.join_of.get(reactive), list[Event]()
     try:
+        if reactive.table and not is_pulled and (reactive in before.names if join is None else join not in joins):
+            rows = _present(engine, before if join is None else program, reactive, name)  # a body of it may fail
         _follow(engine, program)
         engine._journal.is_open = False
         emitted = engine._steps.atomically(lambda: _begin(engine, before, joins) if engine._is_touched else [])
@@ -179,10 +183,7 @@ def add_output(engine: EngineCore, output: Reactive, *, is_pulled: bool) -> list
     if is_pulled:
         engine._outlets.forget_all(reactive)
         return []
-    name = program.names[reactive]
-    if program.join_of.get(reactive) in joins:
-        return [event for event in emitted if event.reactive == name]
-    return _present(engine, program, reactive, name) if reactive.table else []
+    return rows or [event for event in emitted if event.reactive == name]
 
 
 def remove_output(engine: EngineCore, output: Reactive) -> None:

@@ -10,13 +10,13 @@ Source: SEMANTICS 1.9.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.data.events import EPOCH, Delete, Event, Update, Window
+from cartesius.data.events import EPOCH, LATEST, Delete, Event, Update, Window
 from cartesius.data.records import Record, fields_of
 from cartesius.drawing.marble_diagrams import plain_time
 from cartesius.errors import InvalidArgument
@@ -93,12 +93,19 @@ class Calendar:
         return count
 
     def plain(self, units: Any, *, dated: bool | None) -> Any:
-        """Return a time, or an interval, in the language in which it was given; datetimes in UTC, of Python's type."""
+        """Return a time, or an interval, in the language in which it was given; datetimes of Python's type, in UTC.
+
+        One that has no year in UTC is in a zone in which it has one, as it had in the one that it was given in.
+        """
         if not dated:
             return units
         if isinstance(units, tuple):
-            return tuple([EPOCH + one * self.unit for one in units])
-        return EPOCH + units * self.unit
+            return tuple([self.plain(one, dated=True) for one in units])
+        try:
+            return EPOCH + units * self.unit
+        except OverflowError:
+            offset = timedelta(minutes=1) - timedelta(days=1) if units > 0 else timedelta(days=1) - timedelta(minutes=1)
+            return EPOCH.replace(tzinfo=timezone(offset)) + (units * self.unit + offset)
 
     def unit_of(self, time: Any, call: str) -> Any:
         """Return a time that a program names, in time units; what is no datetime as it is."""
@@ -147,7 +154,10 @@ class Calendar:
 def _with_windows(value: Any, time: Callable[[Any], Any]) -> Any:
     """Return a value with other times in its windows; the value itself, if there are none in it."""
     if type(value) is Window:
-        return Window(time(value.start), time(value.end))
+        start, end = time(value.start), time(value.end)
+        if isinstance(start, datetime) != isinstance(end, datetime) and value.end != LATEST:
+            return value  # one of its bounds is no datetime: it goes on after the year 9999
+        return Window(start, end)
     if isinstance(value, Update):
         key, row = _with_windows(value.key, time), _with_windows(value.value, time)
         return value if key is value.key and row is value.value else Update(key, row)

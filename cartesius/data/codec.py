@@ -3,6 +3,8 @@
 What JSON has is written as it is; everything else as ``[tag, …]``. Types of the user's own are stored only if they
 were registered with `storable`, and come back only if they are registered then.
 
+This module is over 300 lines because how each kind of value is written and how it is read stand together.
+
 Source: SEMANTICS 1.16.
 """
 
@@ -11,11 +13,12 @@ from __future__ import annotations
 import base64
 import dataclasses
 import enum
+import inspect
 import json
 import zlib
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -37,6 +40,8 @@ MAGIC = b"cartesius\x01"
 OURS: Final = frozenset({"cartesius", "restrictions", "dsl", "spark_bridge"})
 _types: dict[str, type] = {}
 _SAFE_INT = 2**53
+_CACHED_HASH: Final = "_attrs_cached_hash"
+"""Where attrs keeps a hash that is computed once (``cache_hash=True``)."""
 
 
 def storable(cls: C) -> C:
@@ -165,10 +170,30 @@ def _pack_object(value: Any, kind: type) -> Any:
         )
         raise NotStorable(message)
     if isinstance(value, enum.Enum):
-        return ["E", registered_name(kind), value.name]
+        if value.name in kind.__members__:
+            return ["E", registered_name(kind), value.name]
+        return ["F", registered_name(kind), _pack(value.value)]  # flags: several at once, or none
     if isinstance(value, tuple):
         return ["N", registered_name(kind), *map(_pack, value)]
-    return ["O", registered_name(kind), *(_pack(getattr(value, name)) for name in field_names(kind))]
+    names = field_names(kind)
+    others = [name for name in getattr(value, "__dict__", ()) if name not in names]
+    if besides := [name for name in others if not _is_made_anew(kind, name)]:
+        message = (
+            f"snapshot: expected a {kind.__qualname__} of its fields alone but {value!r} has {', '.join(besides)}"
+            " besides; make a field or a property of it"
+        )
+        raise NotStorable(message)
+    return ["O", registered_name(kind), *(_pack(getattr(value, name)) for name in names)]
+
+
+def _is_made_anew(kind: type, name: str) -> bool:
+    """Whether an attribute is what a class remembers of its fields: whoever asks for it makes it."""
+    return name == _CACHED_HASH or isinstance(inspect.getattr_static(kind, name, None), cached_property)
+
+
+@cache
+def _caches_its_hash(kind: type) -> bool:
+    return _CACHED_HASH in getattr(getattr(kind.__hash__, "__code__", None), "co_names", ())
 
 
 def field_names(kind: Any) -> list[str]:
@@ -249,7 +274,17 @@ def _object(name: str, *values: Any) -> Any:
         raise SnapshotMismatch(message)
     for field, value in zip(names, values, strict=True):
         object.__setattr__(made, field, value)
+    if _caches_its_hash(kind):
+        object.__setattr__(made, _CACHED_HASH, None)
     return made
+
+
+def _flags(name: str, value: int) -> Any:
+    kind = registered(name)
+    if not issubclass(kind, enum.Flag):
+        message = f"restore: the snapshot has flags of the type {name}, which is no Flag here; its definition changed"
+        raise SnapshotMismatch(message)
+    return kind(value)
 
 
 def _pairs(*parts: Any) -> dict[Any, Any]:
@@ -281,6 +316,7 @@ _UNPACKERS: dict[str, Callable[..., Any]] = {
     "z": ZoneInfo,
     "Z": _zone,
     "E": lambda name, member: registered(name)[member],
+    "F": _flags,
     "N": lambda name, *items: registered(name)._make(items),
     "O": _object,
 }

@@ -9,6 +9,7 @@ from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -19,6 +20,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate, storable
+from cartesius.data import codec
 from cartesius.data.codec import decode, encode, stored_module
 from cartesius.data.queues import Queue
 from cartesius.data.records import Record
@@ -36,6 +38,41 @@ class Colour(enum.Enum):
 class Flag(enum.IntEnum):
     OFF = 0
     ON = 1
+
+
+@storable
+class Right(enum.Flag):
+    READ = 1
+    WRITE = 2
+
+
+@storable
+class Bits(enum.IntFlag):
+    LOW = 1
+    HIGH = 128
+
+
+@storable
+@attrs.frozen(cache_hash=True)
+class Hashed:
+    a: Any
+    b: Any
+
+
+@storable
+@attrs.frozen(cache_hash=True, slots=False)
+class HashedDict:
+    a: Any
+
+
+@storable
+@dataclass
+class Square:
+    side: int
+
+    @cached_property
+    def area(self):
+        return self.side**2
 
 
 @storable
@@ -90,7 +127,9 @@ scalars = st.one_of(
     ),
     st.timedeltas(),
     st.uuids(),
-    st.sampled_from([*Colour, *Flag]),
+    st.sampled_from(
+        [*Colour, *Flag, *Right, Right.READ | Right.WRITE, Right(0), Bits(0), Bits(129), Bits(-1), Bits(6)]
+    ),
 )
 hashable = st.recursive(
     scalars.filter(lambda v: not (isinstance(v, Decimal) and v.is_snan())),
@@ -98,6 +137,8 @@ hashable = st.recursive(
         st.lists(inner, max_size=3).map(tuple),
         st.builds(Pair, inner, inner),
         st.builds(Position, st.floats(), inner),
+        st.builds(Hashed, inner, inner),
+        st.builds(HashedDict, inner),
         st.builds(Berth, st.text(), st.decimals(allow_nan=False)),
     ),
     max_leaves=5,
@@ -478,3 +519,25 @@ def test_uuids_and_dates_are_themselves():
 )
 def test_a_room_is_no_part_of_what_a_type_is_stored_as(module: str, stored: str):
     assert stored_module(module) == stored
+
+
+def test_what_an_object_remembers_of_its_fields_is_made_anew():
+    square, hashed = Square(3), Hashed(1, "x")
+    assert (square.area, hash(hashed)) == (9, hash(Hashed(1, "x")))
+    restored, again = decode(encode((square, hashed)))
+    assert vars(restored) == {"side": 3}
+    assert (restored.area, hash(again), again) == (9, hash(hashed), hashed)
+
+
+def test_what_an_object_has_beside_its_fields_is_refused_and_not_lost():
+    square = Square(3)
+    square.name = "nine"
+    with pytest.raises(NotStorable, match=r"expected a Square of its fields alone but .* has name besides"):
+        encode(square)
+
+
+def test_a_type_that_has_no_flags_any_more_is_told(monkeypatch):
+    blob = encode(Right.READ | Right.WRITE)
+    monkeypatch.setitem(codec._types, codec.registered_name(Right), Position)
+    with pytest.raises(SnapshotMismatch, match="which is no Flag here"):
+        decode(blob)

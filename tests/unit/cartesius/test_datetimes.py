@@ -410,3 +410,42 @@ def test_the_picture_of_a_running_program_has_datetimes_and_takes_events_without
     assert answers.step({"run": 0, "step": 4})["aside"][0]["why"] == f"its end {after(-9)} is before the clock {NOON}"
     assert answers.step({"run": 0, "step": 5})["call"] == f"The clock is advanced to {after(60)}."
     assert answers.open({"run": 0, "off": [0]})["counts"] is not None
+
+
+@pytest.mark.parametrize("at", [datetime(9999, 12, 31, 1, tzinfo=UTC), datetime(1, 1, 1, 23, tzinfo=UTC)])
+@pytest.mark.parametrize("width", [1, 2, 10])
+def test_a_window_of_which_one_bound_has_no_year_is_shown_in_time_units(at, width):
+    """To show it failed after the push had been done, and the engine was broken for good."""
+    totals = aggregate(left, count, restrict=tumbling(timedelta(days=width)))
+    engine = Engine(totals)
+    engine.push(left, 1, at=NOON)
+    (event,) = engine.push(left, 1, at=at)
+    (window,) = [window for window in engine.query(totals) if window == event.value.key]
+    assert engine.query(totals)[window] == 1
+    first = Engine(totals)
+    first.push(left, 1, at=0)
+    (inside,) = first.push(left, 1, at=(at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1))
+    if isinstance(window.start, datetime):
+        assert window.holds(at, at)
+    else:
+        assert window == inside.value.key
+    again = Engine.restore(engine.snapshot(), totals)
+    assert again.query(totals) == engine.query(totals)
+    assert [one.value for one in again.push(left, 1, at=at)] == [Update(window, 2)]
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        datetime.max.replace(tzinfo=timezone(-timedelta(hours=5))),
+        datetime.min.replace(tzinfo=timezone(timedelta(hours=5))),
+        datetime.max.replace(tzinfo=timezone(timedelta(minutes=1) - timedelta(days=1))),
+    ],
+)
+def test_a_datetime_that_has_no_year_in_utc_is_noted_and_saved(at):
+    engine = Engine(latest)
+    before, mark = engine.snapshot(), engine.mark()
+    for source in left, right, left:
+        engine.push(source, 1, at=(NOON, NOON) if at.year == 1 and source is right else at)
+    again = Engine.restore(before, latest, changes=[engine.changes_since(mark)])
+    assert again.snapshot() == engine.snapshot()

@@ -736,3 +736,16 @@ def test_a_fold_over_updates_begins_with_the_rows_that_are_there():
     engine.push(depth, Update("A", 2))
     assert values(engine.add(total)) == [Update("A", 2)]
     assert values(engine.push(depth, Update("A", 3)))[-1] == Update("A", 5)
+
+
+def test_a_view_whose_body_fails_as_it_is_added_as_an_output_changes_nothing():
+    depth = Reactive("depth", table=True)
+    kept, view = map_table(depth, lambda metres: metres), map_table(depth, lambda metres: 100 // metres)
+    engine = Engine(kept, pulled=[view])
+    engine.push(depth, Update("A", 0))
+    before = engine.snapshot()
+    with pytest.raises(ZeroDivisionError):
+        engine.add(view)
+    assert engine.snapshot() == before
+    engine.push(depth, Update("A", 5))
+    assert [event.value for event in engine.add(view)] == [Update("A", 20)]
