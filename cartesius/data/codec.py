@@ -170,7 +170,7 @@ def _pack_object(value: Any, kind: type) -> Any:
         )
         raise NotStorable(message)
     if isinstance(value, enum.Enum):
-        if value.name in kind.__members__:
+        if value.name in type(value).__members__:
             return ["E", registered_name(kind), value.name]
         return ["F", registered_name(kind), _pack(value.value)]  # flags: several at once, or none
     if isinstance(value, tuple):

@@ -144,7 +144,7 @@ def _literal(condition: Term, holds: bool) -> _Literal:
         if is_constant(right) and not is_constant(left):
             if isinstance(left.kind, Measure):
                 return _Literal(term, repr(left), Numbers.that(operator, _evaluated(right, left.kind)))
-            if isinstance(right, Constant):
+            if isinstance(right, Constant) and operator in ("==", "!="):  # instants are ordered, too
                 values = Choices(frozenset({right.value}), all_but=operator == "!=")
                 return _Literal(term, repr(left), values)
     return _Literal(term, repr(condition), Choices(frozenset({holds})))

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, final
 
 from cartesius.data.records import Record
+from cartesius.results.unchanged_values import is_unchanged
 from dsl.meaning.foreseen import reading
 from dsl.terms.aggregates import Total
 from dsl.terms.terms import Constant, Now, Observation, observations, operands
@@ -117,7 +118,7 @@ class Leaves:
                 value, other = old.get(field, _ABSENT), new.get(field, _ABSENT)
                 if value is other or (value.__class__ is other.__class__ is float and value == other and value):
                     continue  # as most often
-                if not _is_same(value, other):
+                if not is_unchanged(value, other):
                     found |= bit
         return found
 
@@ -125,7 +126,7 @@ class Leaves:
         """Return the bits of the readings that differ."""
         found = 0
         for (_, bit), old, new in zip(self._readings, before, now, strict=True):
-            if not _is_same(old, new):
+            if not is_unchanged(old, new):
                 found |= bit
         return found
 
@@ -134,10 +135,3 @@ def _bare(row: Any) -> Row:
     """Return the fields of a record themselves: a judgement compares all that its rules read."""
     fields: Row = row._fields if type(row) is Record else row
     return fields
-
-
-def _is_same(old: Any, new: Any) -> bool:
-    if type(old) is not type(new) or old != new:
-        return old is new
-    # Zeros have signs, and the parts of a tuple types.
-    return (bool(old) and not isinstance(old, tuple)) or repr(old) == repr(new)

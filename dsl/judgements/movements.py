@@ -1,6 +1,6 @@
 """Movements: what a condition says that changes as one instant does, and when it does next.
 
-What depends on the instant is affine in it, with coefficient 1 or -1. A lookup changes where it comes to another
+What depends on the instant is affine in it, with a whole coefficient. A lookup changes where it comes to another
 prediction, a span where it takes in or leaves one, and a comparison of the instant itself where its two sides cross.
 
 Invariant: between an instant and the next that is named here, nothing that a condition says changes by it.
@@ -101,11 +101,11 @@ def _next_lookup(part: Prediction, moved: Observation, slots: Mapping[str, int])
 
 
 def _reached(bounds: list[int], where: int, grows: int, instant: int) -> int | None:
-    """When what is at ``where`` now, and moves with ``instant`` or against it, passes the next bound."""
+    """When what is at ``where`` now, and moves so fast with ``instant`` or against it, passes the next bound."""
     place = bisect_right(bounds, where)
     if grows > 0:
-        return instant + bounds[place] - where if place < len(bounds) else None
-    return instant + where - bounds[place - 1] + 1 if grows < 0 < place else None
+        return instant - (where - bounds[place]) // grows if place < len(bounds) else None
+    return instant + (where - bounds[place - 1]) // -grows + 1 if grows < 0 < place else None
 
 
 def _next_span(part: Throughout, moved: Observation, slots: Mapping[str, int]) -> Next:

@@ -4,7 +4,7 @@ A verdict is a function of the instant at which the subject passes: the others b
 the instants at which something that a rule says of it changes. From each of them the next one follows
 (`movements`), and the rules are evaluated there only.
 
-The instant is a field of the subject, and whatever depends on it is affine in it, with coefficient 1 or -1; anything
+The instant is a field of the subject, and whatever depends on it is affine in it, with a whole coefficient; anything
 else is refused. A verdict that is unknown is not allowed.
 
 Invariant: between two instants that follow each other here, no condition of a rule changes.

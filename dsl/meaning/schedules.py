@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 SCHEDULE: Final = "@schedule"
 """Where a row of a forecast has its schedule; no field can be called so."""
-VALIDITY: Final = ("issued", "start", "end")
+START: Final = "start"
+VALIDITY: Final = ("issued", START, "end")
 """The fields that each prediction has, all of them instants."""
 
 

@@ -33,7 +33,7 @@ from cartesius.expressions.missing_values import (
     opposite,
     where_there,
 )
-from dsl.meaning.schedules import SCHEDULE
+from dsl.meaning.schedules import SCHEDULE, START
 from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, POSITION, TRUTH, Choice, Measure, slack, turn
 from dsl.terms.instants import instant_of
@@ -160,6 +160,12 @@ def row_of(source: Declaration) -> Expression:
     return row if source.stale_after is None else Apply(Unmarked(STALE), (row,), f"fresh {source.name}")
 
 
+def _present(source: Declaration) -> Expression:
+    """Return what is missing where a source has no row; in a gap of a forecast the row is there, but no prediction."""
+    row = row_of(source)
+    return Apply(Observed(START, is_optional=True), (row,), f"{source.name} predicted") if source.forecast else row
+
+
 def _once(term: Term, cells: Collection[str]) -> Expression:
     value = _expressed(term, cells)
     is_cell = cells and not isinstance(term, Observation | Written | Now) and (name := repr(term)) in cells
@@ -193,11 +199,11 @@ def _expressed(term: Term, cells: Collection[str]) -> Expression:
             return _between(term, of(operand), of(low, shared), of(high, shared))
         case Known(operand):
             is_there = Apply(opposite, (Apply(is_missing, (of(operand),), "missing"),), "known")
-            return Apply(where_there, (row_of(operand.source), is_there), text(term))
+            return Apply(where_there, (_present(operand.source), is_there), text(term))
         case Coalesce(operand, default):
             shared = operand.kind if isinstance(operand.kind, Measure) else None
             known = Apply(first_known, (of(operand), of(default, shared)), "coalesce")
-            return Apply(where_there, (row_of(operand.source), known), text(term))
+            return Apply(where_there, (_present(operand.source), known), text(term))
         case Named(_, operand):
             return of(operand)
         case Distance(left, right):

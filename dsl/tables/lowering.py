@@ -27,6 +27,7 @@ from dsl.meaning.evaluation import Situation, compiled
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
 from dsl.meaning.term_expressions import InexpressibleError, expressed
 from dsl.meaning.verdicts import Verdict
+from dsl.terms.dimensions import Choice
 from dsl.terms.negations import conjuncts
 from dsl.terms.terms import Constant as Written
 from dsl.terms.terms import Declaration, Observation, Term, observations
@@ -130,7 +131,13 @@ def _results(
 
 def equality(link: Link) -> Expression:
     """Return the condition under which a row is the one that is linked."""
-    return Apply(operator.eq, (Field(Part(link.source.name), link.source.key or ""), _expression(link.value)), "==")
+    key = Observation(link.source, link.source.key or "")
+    found = Apply(operator.eq, (_read(key), _expression(link.value)), "==")
+    if not isinstance(key.kind, Choice):
+        return found
+    members = [Apply(operator.eq, (_read(key), Constant(member)), "==") for member in key.kind.members]
+    is_one = reduce(lambda one, other: Apply(operator.or_, (one, other), "|"), members)
+    return Apply(operator.and_, (found, is_one), "&")
 
 
 def conjunction(conditions: Sequence[Expression]) -> Expression | None:
@@ -234,9 +241,12 @@ def _form(term: Term) -> Form | None:
 def _expression(value: Term) -> Expression:
     """The expression for the value that a key must equal."""
     match value:
-        case Observation(source, field):
-            return Field(Part(source.name), field)
+        case Observation() if not isinstance(value.kind, Choice):  # of which a value that is no member is missing
+            return _read(value)
         case Written(constant, _):
             return Constant(constant)
-    arguments = tuple(Field(Part(each.source.name), each.field) for each in observations(value))
-    return Apply(Computed(value), arguments, text(value))
+    return Apply(Computed(value), tuple(map(_read, observations(value))), text(value))
+
+
+def _read(field: Observation) -> Expression:
+    return Field(Part(field.source.name), field.field)

@@ -19,6 +19,7 @@ from dsl.meaning.evaluation import Situation, compiled
 from dsl.meaning.raising import compilation_for
 from dsl.refusals.errors import refusal
 from dsl.tables.situations import complete, complete_row
+from dsl.terms.terms import Observation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -104,7 +105,8 @@ def _linked(
         key = link.source.key or ""
         if link.source.name in tables:
             value = compilation.value(compiled(link.value, slots))(Situation(rows))
-            found = (row for row in tables[link.source.name] or () if row is not None and row[key] == value)
+            key_of = compiled(Observation(link.source, key), {link.source.name: 0})
+            found = (row for row in tables[link.source.name] or () if key_of(Situation([row])) == value)
             rows[slots[link.source.name]] = None if value is None else next(found, None)
     return rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +20,8 @@ from dsl import (
     Source,
     UnknownField,
     instant,
+    known,
+    known_or,
     not_,
     now,
     optional,
@@ -29,6 +31,9 @@ from dsl import (
 )
 from dsl.meaning.schedules import Schedule
 from dsl.units import hours, knots, metres, microseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 vessel = Source("vessel", key="mmsi", mmsi=int, station=str, eta=instant, etd=instant, draught=metres)
 wind = Source(
@@ -59,18 +64,19 @@ def either(one: bool | None, other: bool | None) -> bool | None:
 
 
 predictions = st.builds(
-    lambda station, issued, start, length, velocity: {
+    lambda station, issued, start, length, velocity, gust: {
         "station": station,
         "issued": issued,
         "start": start,
         "end": start + length,
         "velocity": velocity,
-        "gust": None,
+        "gust": gust,
     },
     st.sampled_from("AB"),
     st.integers(0, 3),
     st.integers(0, 10),
     st.integers(1, 6),
+    st.one_of(st.none(), st.integers(1, 3)),
     st.one_of(st.none(), st.integers(1, 3)),
 )
 instants = st.one_of(st.none(), st.integers(-1, 14))
@@ -106,6 +112,8 @@ def arrivals() -> RulePack:
         )
         with when(not_(wind.at(vessel.etd - 1 * microseconds).velocity == 3 * knots)):
             require(vessel.draught < 9 * metres, "when")
+        require(throughout(vessel.eta, vessel.etd)(known_or(wind.gust, 0 * knots) <= 2 * knots), "default")
+        require(throughout(vessel.eta, vessel.etd)(not_(known(wind.gust))), "known")
     return pack
 
 
@@ -120,15 +128,20 @@ def expected(ship: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, bool
         known = velocity(time)
         return None if known is None else known <= 2
 
-    span = None
-    if eta is not None and etd is not None:
-        is_light = None if draught is None else draught < 5
-        span = kleene([either(is_light, at_most_two(time)) for time in range(eta, etd + 1)])
+    def throughout_it(holds: Callable[[int], bool | None]) -> bool | None:
+        return None if eta is None or etd is None else kleene([holds(time) for time in range(eta, etd + 1)])
+
+    def of_gust(holds: Callable[[int | None], bool]) -> bool | None:  # in a gap there is no row, and nothing is known
+        return throughout_it(lambda time: None if (found := valid(rows, time)) is None else holds(found["gust"]))
+
+    is_light = None if draught is None else draught < 5
+    span = throughout_it(lambda time: either(is_light, at_most_two(time)))
     before = velocity(None if etd is None else etd - 1)
     guard = None if before is None else before != 3
     low = None if draught is None else draught < 9
     implied = True if guard is False or low is True else False if guard is True and low is False else None
-    return {"at": at_most_two(eta), "span": span, "when": implied}
+    default, known = of_gust(lambda gust: gust is None or gust <= 2), of_gust(lambda gust: gust is None)
+    return {"at": at_most_two(eta), "span": span, "when": implied, "default": default, "known": known}
 
 
 def agree(verdict: Any, wanted: dict[str, bool | None]) -> None:
@@ -340,7 +353,7 @@ def test_what_ended_long_ago_is_forgotten_by_the_clock():
     source = pack.sources["wind"]
     for start in (0, 4, 8):
         engine.push(
-            source, {"station": "A", "issued": 0, "start": start, "end": start + 4, "velocity": 1, "gust": 1}, at=0
+            source, {"station": "A", "issued": 0, "start": start, "end": start + 4, "velocity": 1, "gust": None}, at=0
         )
     row = {"mmsi": 1, "station": "A", "eta": 2, "etd": 2, "draught": 1.0}
     assert engine.push(pack.sources["vessel"], row, at=0)[0].value.value.status == "allowed"

@@ -58,6 +58,16 @@ def rules() -> dict[str, Any]:
     def nested() -> None:
         require(throughout(ship.eta, ship.eta + 2 * microseconds)(wind.force <= wind.at(ship.eta).force))
 
+    def twice_as_fast() -> None:
+        require(wind.at(ship.eta + (ship.eta - ship.etd)).force <= 2)
+
+    def twice_as_fast_backwards() -> None:
+        require(wind.at(ship.etd - (ship.eta - ship.etd) - (ship.eta - ship.etd)).force <= 2)
+
+    def three_times_as_fast() -> None:
+        late = ship.eta + (ship.eta - ship.etd) + (ship.eta - ship.etd)
+        require(throughout(ship.eta, late)(tide.height >= 1 * metres))
+
     def predicted_bound() -> None:
         require(throughout(ship.eta, wind.at(ship.eta).start + 3 * microseconds)(tide.height >= 1 * metres))
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import gc
 import pickle
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import attrs
 import pytest
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 from cartesius import Engine, Update
 from cartesius.data.events import Delete
 from cartesius.data.records import Record
-from dsl import RulePack, Source, location, not_, otherwise, require, when
+from dsl import RulePack, Source, instant, location, not_, otherwise, require, when
 from dsl.judgements.judges import Judge
 from dsl.terms.statements import Requirement, Statement
 from dsl.terms.terms import Comparison, Constant, Now
@@ -358,3 +360,19 @@ def test_zeros_have_signs():
     judge = made._judgement()
     ships: list[Any] = [Record(row(1, f1=zero)) for zero in (0.0, -0.0, 0.0)]
     assert [repr(judge(each).because[0].values[0][1]) for each in ships] == ["0.0", "-0.0", "0.0"]
+
+
+def test_an_hour_that_comes_twice_is_told_apart():
+    """Of the two half past two, when the clocks are put back, the second is an hour later, and equal by ``==``."""
+    caller = Source("caller", key="id", id=int, eta=instant)
+    made = RulePack("p", subject=caller)
+    with made:
+        require(caller.eta <= datetime(2026, 10, 25, 1, tzinfo=UTC))
+    at_half_past_two = datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Amsterdam"))
+    first, second = at_half_past_two, at_half_past_two.replace(fold=1)
+    assert first == second
+    engine = Engine(made.table())
+    found = [engine.push(made.sources["caller"], {"id": 1, "eta": eta}) for eta in (first, second, first, first)]
+    assert [[event.value.value.status for event in events] for events in found] == [
+        ["allowed"], ["restricted"], ["allowed"], []
+    ]  # fmt: skip

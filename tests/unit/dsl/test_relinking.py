@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from cartesius import Delete, Engine
-from dsl import RulePack, Source, instant, nearest, position, require
+from dsl import RulePack, Source, choice, instant, nearest, position, require
 from dsl.units import metres
 
 GAUGES = {"east": (0.0, 1.0), "west": (0.0, -1.0)}
@@ -99,3 +101,35 @@ def test_a_forecast_is_linked_by_the_position_of_the_berth_as_well():
     assert told(pack, engine, "berth", {"id": "A", "position": EAST}) == [(1, "allowed")]
     assert told(pack, engine, "berth", {"id": "A", "position": WEST}) == [(1, "restricted")]
     assert told(pack, engine, "ship", {"id": 1, "berth": "A", "eta": 9}) == [(1, "unknown", "level at ship.eta")]
+
+
+SIZES = choice("S", "M")
+
+
+@pytest.mark.parametrize("tier", [None, "reference", "columns"])
+@pytest.mark.parametrize(
+    ("wanted", "own", "value", "status"),
+    [
+        (SIZES, str, "s", "unknown"),
+        (SIZES, str, "S", "allowed"),
+        (str, SIZES, "s", "unknown"),
+        (str, SIZES, "S", "allowed"),
+        (SIZES, SIZES, "s", "unknown"),
+        (SIZES, SIZES, "M", "allowed"),
+    ],
+)
+def test_a_value_that_is_no_member_of_its_choice_leads_nowhere(tier, wanted, own, value, status):
+    """It counts as missing, as it does where it is compared; else a row would be found by what is none of its keys."""
+    caller, lock = Source("caller", key="id", id=int, size=wanted), Source("lock", key="size", size=own, depth=metres)
+    made = RulePack("p", subject=caller, links=[lock.size == caller.size])
+    with made:
+        require(lock.depth >= 10 * metres)
+    engine = Engine(made.table(), tier=None if tier == "columns" else tier)
+    lock_row, caller_row = {"size": value, "depth": 15.0}, {"id": 1, "size": value}
+    if tier == "columns":
+        rows = {"lock": lock_row | {"order": 0}, "caller": caller_row | {"order": 1}}
+        engine.push_many({name: {field: [item] for field, item in row.items()} for name, row in rows.items()})
+    else:
+        engine.push(made.sources["lock"], lock_row)
+        engine.push(made.sources["caller"], caller_row)
+    assert engine.query(made.table())[1].status == status

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import operator
+from datetime import UTC, datetime
 from functools import reduce
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dsl import RulePack, Source, not_, require
+from dsl import RulePack, Source, choice, instant, known, not_, optional, require
 from dsl.columns.simplifying import simplified
 from dsl.judgements.judges import Judge
 from dsl.meaning.evaluation import Situation, compiled
@@ -76,6 +78,73 @@ def test_a_simplified_condition_has_the_same_truth_value_whatever_is_missing(for
         situation = Situation([rows["a"], rows["b"], rows["c"]])
         before, after = as_written(situation), simple(situation)
         assert (before is None, bool(before)) == (after is None, bool(after))
+
+
+MOMENTS = [datetime(2026, 3, 1, hour, tzinfo=UTC) for hour in (10, 11, 12)]
+every = Source(
+    "every",
+    key=None,
+    eta=optional(instant),
+    etd=instant,
+    depth=optional(metres),
+    kind=str,
+    size=optional(choice("S", "M")),
+    is_up=bool,
+)
+ORDERS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
+EQUALITIES = [operator.eq, operator.ne]
+leaves = st.one_of(
+    st.builds(lambda compare, moment: compare(every.eta, moment), st.sampled_from(ORDERS), st.sampled_from(MOMENTS)),
+    st.builds(lambda compare, moment: compare(moment, every.eta), st.sampled_from(ORDERS), st.sampled_from(MOMENTS)),
+    st.builds(lambda compare: compare(every.eta, every.etd), st.sampled_from(ORDERS)),
+    st.builds(lambda compare, n: compare(every.depth, n * metres), st.sampled_from(ORDERS), st.sampled_from([1, 2])),
+    st.builds(lambda compare, kind: compare(every.kind, kind), st.sampled_from(EQUALITIES), st.sampled_from("ab")),
+    st.builds(lambda compare, size: compare(every.size, size), st.sampled_from(EQUALITIES), st.sampled_from("SM")),
+    st.sampled_from([every.is_up, known(every.eta), known(every.depth), known(every.size)]),
+)
+conditions = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.builds(operator.and_, inner, inner), st.builds(operator.or_, inner, inner), st.builds(not_, inner)
+    ),
+    max_leaves=6,
+)
+rows_of_every = st.fixed_dictionaries(
+    {
+        "eta": st.sampled_from([None, *MOMENTS]),
+        "etd": st.sampled_from([None, *MOMENTS]),
+        "depth": st.sampled_from([None, 0.5, 1.0, 1.5, 2.0]),
+        "kind": st.sampled_from([None, "a", "b", "c"]),
+        "size": st.sampled_from([None, "S", "M", "L"]),
+        "is_up": st.sampled_from([None, True, False]),
+    }
+)
+
+
+@settings(max_examples=settings().max_examples * 10)
+@given(conditions, st.lists(rows_of_every, min_size=1, max_size=10))
+def test_conditions_on_every_kind_of_field_keep_their_truth_values(condition, many):
+    as_written, simple = compiled(condition.term, {"every": 0}), compiled(simplified(condition.term), {"every": 0})
+    for row in many:
+        situation = Situation([row])
+        before, after = as_written(situation), simple(situation)
+        assert (before is None, bool(before)) == (after is None, bool(after)), text(simplified(condition.term))
+
+
+@pytest.mark.parametrize(
+    ("condition", "hour"),
+    [
+        ((every.eta <= MOMENTS[2]) & (every.eta != MOMENTS[1]), 11),
+        ((every.eta >= MOMENTS[1]) & (every.eta <= MOMENTS[1]), 12),
+        ((every.eta <= MOMENTS[1]) & (every.eta > MOMENTS[1]), 10),
+    ],
+)
+def test_an_instant_that_is_before_another_is_not_taken_for_it(condition, hour):
+    made = RulePack("port", subject=Source("ship", key="id", id=int))
+    with made:
+        require(condition)
+    rows = {"ship": {"id": 1}, "every": {"eta": datetime(2026, 3, 1, hour, tzinfo=UTC)}}
+    assert made.check(rows).status == "restricted"
 
 
 @settings(max_examples=settings().max_examples // 3)
