@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.vectors.arithmetic import is_text
 from cartesius.columns.vectors.lanes import Lane, lane, truth, without_nan
-from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct
+from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,10 +40,24 @@ class Linked(Parts):
         super().__init__(rows, np.arange(len(rows)) if indices is None else indices, may_miss=indices is not None)
         self._is_all = indices is None
         self._observed: dict[Observed, Lane] = {}
+        self._unmarked: dict[str, Linked] = {}
 
     def chosen(self, places: Indices | NDArray[np.bool_]) -> Linked:
         """Return those of some combinations."""
         return Linked(self.rows, self.indices[places])
+
+    def unmarked(self, mark: str) -> Linked:
+        """Return those that have no such mark, `MISSING` in the place of others."""
+        if mark not in self._unmarked:
+            payload = self.rows.payload
+            item = payload.item(mark) if isinstance(payload, Struct) else None
+            without = None if item is None or item.valid is None else ~item.valid
+            found = self
+            if item is not None and (without is None or not without.all()):
+                is_marked = np.True_ if without is None else ~without[self.indices]
+                found = Linked(self.rows, np.where((self.indices == MISSING) | is_marked, MISSING, self.indices))
+            self._unmarked[mark] = found
+        return self._unmarked[mark]
 
     def observe(self, function: Observed) -> Lane:
         """Return the values of a field."""
