@@ -12,12 +12,16 @@ Source: S. C. Kleene, Introduction to Metamathematics, 1952, § 64.
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from numbers import Number
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 from weakref import ref
 
 import attrs
+
+from cartesius.errors import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -59,6 +63,37 @@ class Columnwise(Protocol):
         """Return what it computes, or why that cannot be said: a clause like "it looks at the clock"."""
 
 
+ValueSort: TypeAlias = Literal["number", "text", "truth", "instant"]
+"""Of what sort the values of a field are."""
+PLAIN: Final[Mapping[ValueSort, frozenset[type]]] = {
+    "number": frozenset({int, float}),
+    "text": frozenset({str}),
+    "truth": frozenset({bool}),
+    "instant": frozenset({int, datetime}),
+}
+"""The types of most values of a sort."""
+_CALLED: Final = {"number": "a number", "text": "a text", "truth": "true or false", "instant": "an instant"}
+
+
+def is_of_sort(value: Any, sort: ValueSort) -> bool:
+    """Whether a value is of a sort; what is true or false is no number.
+
+    >>> is_of_sort(3, "number"), is_of_sort("no", "truth"), is_of_sort(Decimal("1.5"), "number")
+    (True, False, True)
+    """
+    if type(value) in PLAIN[sort]:
+        return True
+    is_truth = isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"
+    match sort:
+        case "truth":
+            return is_truth
+        case "text":
+            return isinstance(value, str)
+        case "instant" if isinstance(value, datetime):
+            return True
+    return isinstance(value, Number) and not is_truth
+
+
 @attrs.frozen
 class Observed:
     """The value of a field of a row, missing if the row is, or if it is no number.
@@ -72,17 +107,25 @@ class Observed:
     """Whether a row may lack it."""
     members: tuple[str, ...] | None = None
     """The values that it may have; any other is missing."""
-    is_truth: bool = False
-    """Whether it is taken as true or false."""
+    sort: ValueSort | None = None
+    """Of what sort it must be; None: of any."""
 
     def __call__(self, row: Mapping[str, Any] | None) -> Any:
-        """Read it."""
+        """Read it.
+
+        Raises:
+            TypeError: It is of another sort: no text may pass for a number, nor a word for yes.
+        """
         if row is None or (self.is_optional and self.field not in row):
             return None
         value = row[self.field]
         if value is None or value != value or (self.members is not None and value not in self.members):  # noqa: PLR0124 - NaN
             return None
-        return bool(value) if self.is_truth else value
+        if self.sort is not None and not is_of_sort(value, self.sort):
+            shown = shortened(repr(value), 100)
+            message = f"expected {_CALLED[self.sort]} as {self.field!r} but got {shown} (type={type(value).__name__})"
+            raise TypeError(message)
+        return value
 
 
 @attrs.frozen

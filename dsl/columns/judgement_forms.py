@@ -20,7 +20,7 @@ from cartesius.expressions.made_values import Chained, FirstCase, Labelled, Made
 from cartesius.expressions.missing_values import Form, Observed, both, either, is_missing, is_true, opposite
 from dsl.columns.simplifying import simplified
 from dsl.meaning.margins import distanced, written_measure
-from dsl.meaning.term_expressions import InexpressibleError, expressed, row_of
+from dsl.meaning.term_expressions import InexpressibleError, as_it_is, expressed, row_of
 from dsl.meaning.verdicts import Reason, Verdict
 from dsl.terms.dimensions import Measure
 from dsl.terms.statements import Against, Located, Requirement
@@ -218,7 +218,7 @@ def _doubts(term: Term) -> Iterator[Doubt]:
 
 def _absences(term: Term) -> Iterator[Doubt]:
     if isinstance(term, Observation):
-        row, value = _missing(row_of(term.source)), _missing(expressed(term))
+        row, value = _missing(row_of(term.source)), _missing(as_it_is(term))
         yield term.source.name, row
         yield label(term), _both(_not(row), value)
     if isinstance(term, Now):
@@ -226,7 +226,7 @@ def _absences(term: Term) -> Iterator[Doubt]:
     if isinstance(term, Prediction):
         row, unknown = (
             _missing(row_of(term.source)),
-            _both(_not(_missing(expressed(term.at))), _missing(expressed(term))),
+            _both(_not(_missing(expressed(term.at))), _missing(as_it_is(term))),
         )
         yield term.source.name, row
         yield f"{term.source.name} at {text(term.at)}", _both(_not(row), unknown)
@@ -240,9 +240,9 @@ def _absences(term: Term) -> Iterator[Doubt]:
 
 def _shown(condition: Term) -> dict[str, tuple[Expression, str]]:
     """What a reason shows, by label: value, and symbol of the unit, as `judges` has it."""
-    shown = {label(each): (expressed(each), _symbol(each)) for each in observations(condition)}
+    shown = {label(each): (as_it_is(each), _symbol(each)) for each in observations(condition)}
     predicted = (part for part in parts(condition) if isinstance(part, Prediction))
-    shown.update({text(each): (expressed(each), _symbol(each)) for each in predicted})
+    shown.update({text(each): (as_it_is(each), _symbol(each)) for each in predicted})
     for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
         first, second, *_ = operands(comparison)
         measure = written_measure(first, second) if isinstance(first.kind, Measure) else None

@@ -118,7 +118,7 @@ class Leaves:
                 value, other = old.get(field, _ABSENT), new.get(field, _ABSENT)
                 if value is other or (value.__class__ is other.__class__ is float and value == other and value):
                     continue  # as most often
-                if not is_unchanged(value, other):
+                if not _is_same(value, other):
                     found |= bit
         return found
 
@@ -126,7 +126,7 @@ class Leaves:
         """Return the bits of the readings that differ."""
         found = 0
         for (_, bit), old, new in zip(self._readings, before, now, strict=True):
-            if not is_unchanged(old, new):
+            if not _is_same(old, new):
                 found |= bit
         return found
 
@@ -135,3 +135,8 @@ def _bare(row: Any) -> Row:
     """Return the fields of a record themselves: a judgement compares all that its rules read."""
     fields: Row = row._fields if type(row) is Record else row
     return fields
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    # Findings about pairs, which come in tuples, show more than they are compared by.
+    return is_unchanged(old, new) and (not isinstance(old, tuple) or repr(old) == repr(new))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dsl.columns.simplifying import simplified
 from dsl.meaning import foreseen
-from dsl.meaning.evaluation import compiled
+from dsl.meaning.evaluation import as_it_is, compiled
 from dsl.meaning.margins import margin, written_measure
 from dsl.meaning.verdicts import Reason, folded
 from dsl.terms.dimensions import Measure
@@ -91,7 +91,7 @@ def missing_of(situation: Situation, doubts: tuple[Doubt, ...]) -> tuple[str, ..
 
 def shown_values(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, Evaluate, str], ...]:
     """Return what a reason shows: every observation in its unit, then what is compared, in that of the rule."""
-    shown = {label(each): (compiled(each, slots), _symbol(each)) for each in observations(condition)}
+    shown = {label(each): (as_it_is(each, slots), _symbol(each)) for each in observations(condition)}
     shown.update(foreseen.shown(condition, slots))
     for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
         first, second, *_ = operands(comparison)

@@ -14,7 +14,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from cartesius.expressions.expressions import Apply, Constant, Part
-from cartesius.expressions.missing_values import Lifted, Observed, Unmarked, both, either, first_known, where_there
+from cartesius.expressions.missing_values import (
+    PLAIN,
+    Lifted,
+    Observed,
+    Unmarked,
+    both,
+    either,
+    first_known,
+    where_there,
+)
+from dsl.meaning import term_expressions
 from dsl.meaning.lookups import Span
 from dsl.meaning.shared_terms import Slots, once
 from dsl.meaning.term_expressions import NOW, Cell, Spanned, expression_of
@@ -25,8 +35,8 @@ if TYPE_CHECKING:
 
     from cartesius.expressions.expressions import Expression
     from dsl.terms.dimensions import Measure
-    from dsl.terms.terms import Term
-    from dsl.terms.timed_terms import Throughout
+    from dsl.terms.terms import Observation, Term
+    from dsl.terms.timed_terms import Prediction, Throughout
 
 Row: TypeAlias = "Mapping[str, Any] | None"
 Evaluate: TypeAlias = "Callable[[Situation], Any]"
@@ -67,6 +77,11 @@ def compiled(term: Term, slots: Mapping[str, int], measure: Measure | None = Non
     return closure(expression_of(term, measure, slots.shared if isinstance(slots, Slots) else ()), slots)
 
 
+def as_it_is(term: Observation | Prediction, slots: Mapping[str, int]) -> Evaluate:
+    """Return the function from rows to the value of a field, of whatever sort it is; it raises nothing."""
+    return closure(term_expressions.as_it_is(term), slots)
+
+
 def span(term: Throughout, slots: Mapping[str, int]) -> Span:
     """Return a condition over a span of instants, compiled."""
     forecasts = {slots[source.name]: source for source in sources(term.condition) if source.forecast}
@@ -94,8 +109,8 @@ def closure(expression: Expression, slots: Mapping[str, int]) -> Evaluate:
             return closure(row, slots)  # a situation has no row that is too old
         case Apply(Observed(field=field)) if field == NOW:
             return lambda situation: situation.now
-        case Apply(Observed(field, False, None, False), (Part(name),)):
-            return _observed(field, slots[name])
+        case Apply(Observed(is_optional=False, members=None) as function, (Part(name),)):
+            return _observed(function, slots[name])
         case Apply(Lifted(function, keeps_nan), (left, Constant(value))):
             return _with_constant(function, closure(left, slots), value, keeps_nan=keeps_nan)
         case Apply(Lifted(function, keeps_nan), arguments):
@@ -108,13 +123,17 @@ def closure(expression: Expression, slots: Mapping[str, int]) -> Evaluate:
     raise AssertionError(message)
 
 
-def _observed(field: str, slot: int) -> Evaluate:
+def _observed(function: Observed, slot: int) -> Evaluate:
+    field, plain = function.field, frozenset[type]() if function.sort is None else PLAIN[function.sort]
+
     def observe(situation: Situation) -> Any:  # as `Observed` does, for the most common of all terms
         row = situation.rows[slot]
         if row is None:
             return None
         value = row[field]
-        return value if value == value else None  # noqa: PLR0124 - NaN
+        if value.__class__ in plain:
+            return value if value == value else None  # noqa: PLR0124 - NaN
+        return function(row)
 
     return observe
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dsl.meaning.evaluation import compiled, span
+from dsl.meaning.evaluation import as_it_is, compiled, span
 from dsl.meaning.margins import written_measure
 from dsl.terms.dimensions import Measure
 from dsl.terms.terms import Between, Comparison, Observation, operands, parts
@@ -35,7 +35,7 @@ def shown(condition: Term, slots: Mapping[str, int]) -> dict[str, tuple[Evaluate
     found: dict[str, tuple[Evaluate, str]] = {}
     for part in parts(condition):
         if isinstance(part, Prediction):
-            found[text(part)] = (compiled(part, slots), _symbol(part))
+            found[text(part)] = (as_it_is(part, slots), _symbol(part))
         elif isinstance(part, Throughout):
             found.update(_shown_of_span(part, slots))
     return found
@@ -46,7 +46,7 @@ def _shown_of_span(term: Throughout, slots: Mapping[str, int]) -> Iterator[tuple
     yield FIRST, (lambda situation: None if (moment := over.witness(situation).moment) is None else moment.instant, "")
     for part in parts(term.condition):
         if isinstance(part, Observation) and part.source.forecast:
-            yield label(part), (_there(over, compiled(part, slots)), _symbol(part))
+            yield label(part), (_there(over, as_it_is(part, slots)), _symbol(part))
         elif isinstance(part, Comparison | Between):
             first, second, *_ = operands(part)
             measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
@@ -80,7 +80,7 @@ def absences(term: Term, slots: Mapping[str, int]) -> Iterator[Absence]:
 
 def _absence(term: Prediction, slots: Mapping[str, int]) -> Absence:
     slot, name = slots[term.source.name], f"{term.source.name} at {text(term.at)}"
-    at, value = compiled(term.at, slots), compiled(term, slots)
+    at, value = compiled(term.at, slots), as_it_is(term, slots)
 
     def absent(situation: Situation) -> str | None:
         if situation.rows[slot] is None:
@@ -97,7 +97,7 @@ def _absences_in_span(term: Throughout, slots: Mapping[str, int]) -> Iterator[Ab
             yield _absence(part, slots)
         elif isinstance(part, Observation):
             name = f"{part.source.name} {where}" if part.source.forecast else label(part)
-            value = _there(over, compiled(part, slots))
+            value = _there(over, as_it_is(part, slots))
             yield _absence_in_span(part.source.name, name, slots[part.source.name], over, value)
 
 
@@ -113,7 +113,7 @@ def _absence_in_span(source: str, name: str, slot: int, over: Span, value: Evalu
 
 def reading(leaf: Term, slots: Mapping[str, int]) -> Evaluate:
     """Return what is compared of a leaf: its value; what is missing of it; of a span also where it first fails."""
-    value = compiled(leaf, slots)
+    value = as_it_is(leaf, slots) if isinstance(leaf, Prediction) else compiled(leaf, slots)
     if not isinstance(leaf, Prediction | Throughout):
         return value
     beside = [*absences(leaf, slots), *(evaluate for evaluate, _ in shown(leaf, slots).values())]

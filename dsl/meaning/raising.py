@@ -23,7 +23,7 @@ import attrs
 from cartesius.errors import shortened
 from cartesius.expressions.missing_values import both, either, opposite
 from dsl.meaning import foreseen
-from dsl.meaning.evaluation import Situation, compiled
+from dsl.meaning.evaluation import Situation, as_it_is, compiled
 from dsl.terms.related_rows import totals
 from dsl.terms.statements import Requirement
 from dsl.terms.terms import Coalesce, Junction, Known, Named, Not, Now, Observation, operands, parts
@@ -93,7 +93,7 @@ def _absence_in_doubt(holds: Evaluate, absence: Callable[[Situation], str | None
 
 def _absence(observation: Observation, slots: Mapping[str, int]) -> Callable[[Situation], str | None]:
     slot, source, field = slots[observation.source.name], observation.source.name, label(observation)
-    value = compiled(observation, slots)
+    value = as_it_is(observation, slots)
     return lambda situation: source if situation.rows[slot] is None else field if value(situation) is None else None
 
 

@@ -35,7 +35,7 @@ from cartesius.expressions.missing_values import (
 )
 from dsl.meaning.schedules import SCHEDULE, START
 from dsl.terms.aggregates import Total
-from dsl.terms.dimensions import INSTANT, POSITION, TRUTH, Choice, Measure, slack, turn
+from dsl.terms.dimensions import INSTANT, POSITION, TEXT, TRUTH, Choice, Measure, slack, turn
 from dsl.terms.instants import instant_of
 from dsl.terms.points import measures_of_operands
 from dsl.terms.terms import (
@@ -62,8 +62,9 @@ from dsl.writing.checking import common, exact_in
 from dsl.writing.places import Closest, great_circle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
+    from cartesius.expressions.missing_values import ValueSort
     from dsl.terms.dimensions import Kind
     from dsl.terms.terms import Declaration, Term
 
@@ -76,6 +77,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+_SORTS: Final[Mapping[Kind, ValueSort]] = {TEXT: "text", TRUTH: "truth", INSTANT: "instant"}
 
 
 class InexpressibleError(Exception):
@@ -210,9 +212,9 @@ def _expressed(term: Term, cells: Collection[str]) -> Expression:
             return lifted(great_circle, of(left), of(right))
         case Nearest(places, position, _):
             return lifted(Closest(places), of(position), name="nearest")
-        case Prediction(source, field, at):
+        case Prediction(source, _, at):
             valid = Apply(Valid(SCHEDULE), (row_of(source), of(at)), f"{source.name} at {text(at)}")
-            return _observed(Observation(source, field), valid)
+            return _observed(term, valid)
         case Now():
             return Apply(Observed(NOW, is_optional=True), (Part(SUBJECT),), "now")
         case Total():
@@ -221,14 +223,27 @@ def _expressed(term: Term, cells: Collection[str]) -> Expression:
             return Spanned(term)
 
 
-def _observed(term: Observation, row: Expression) -> Expression:
-    return _observed_value(row, term.kind, term.field, is_optional=term.field in term.source.optional)
+def as_it_is(term: Observation | Prediction) -> Expression:
+    """Return the value of a field of whatever sort it is: what a reason shows of it, and whether it is there."""
+    row = row_of(term.source)
+    if isinstance(term, Prediction):
+        row = Apply(Valid(SCHEDULE), (row, expression_of(term.at)), f"{term.source.name} at {text(term.at)}")
+    return _observed(term, row, is_checked=False)
 
 
-def _observed_value(row: Expression, kind: Kind, field: str, *, is_optional: bool) -> Expression:
+def _observed(term: Observation | Prediction, row: Expression, *, is_checked: bool = True) -> Expression:
+    is_optional = term.field in term.source.optional
+    return _observed_value(row, term.kind, term.field, is_optional=is_optional, is_checked=is_checked)
+
+
+def _observed_value(
+    row: Expression, kind: Kind, field: str, *, is_optional: bool, is_checked: bool = True
+) -> Expression:
     # What is no member of a choice is not known to be another one: "Tanker" must not pass for no tanker.
     members = kind.members if isinstance(kind, Choice) else None
-    value = Apply(Observed(field, is_optional, members, kind == TRUTH), (row,), field)
+    sort: ValueSort | None = "number" if isinstance(kind, Measure) else _SORTS.get(kind)
+    sort = sort if is_checked and members is None else None
+    value = Apply(Observed(field, is_optional, members, sort), (row,), field)
     if kind == POSITION:
         return lifted(complete, value)
     return lifted(_instant, value) if kind == INSTANT else value

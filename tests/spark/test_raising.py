@@ -87,7 +87,7 @@ def test_a_rule_of_a_pack_is_named_and_may_be_unknown_from_the_same_checkpoint_o
     query, _ = started(spark, folder, pack.table())
     with pytest.raises(StreamingQueryException) as caught:
         query.awaitTermination()
-    raised = "TypeError: '<=' not supported between instances of 'str' and 'int'"
+    raised = "TypeError: expected a number as 'berth' but got 'A' (type=str)"
     told = f"{raised} (in the requirement 'depth': ship.berth <= 15 m, in 'port': yields judge(ship))"
     assert f"the query of 'port': expected rules that can be computed but {told}" in str(caught.value)
     query, found = started(spark, folder, pack.table(), on_error="unknown")

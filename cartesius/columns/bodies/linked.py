@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.vectors.arithmetic import is_text
 from cartesius.columns.vectors.lanes import Lane, lane, truth, without_nan
-from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct
+from cartesius.columns.vectors.vectors import MISSING, PACKED, Leaf, NotColumnar, Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.expressions.missing_values import Observed
+    from cartesius.expressions.missing_values import Observed, ValueSort
 
 
 class Linked(Parts):
@@ -85,7 +85,23 @@ class Linked(Parts):
         found = without_nan(lane(item))
         if function.members is not None:
             found = _member(found, function.members)
-        return lane(truth(found)) if function.is_truth else found
+        if function.sort is not None and not _is_of_sort(item, function.sort):
+            reason = f"a value of {function.field!r} may be of another sort than {function.sort}"
+            raise NotColumnar(reason)
+        return lane(truth(found)) if function.sort == "truth" else found
+
+
+def _is_of_sort(values: Vector, sort: ValueSort) -> bool:
+    """Whether each value that is there is of a sort."""
+    if not isinstance(values, Leaf) or values.kind == PACKED:
+        return False
+    if pa.types.is_null(values.type):
+        return True
+    if sort in ("text", "truth"):
+        return is_text(values.type) if sort == "text" else bool(pa.types.is_boolean(values.type))
+    is_dated = sort == "instant" and pa.types.is_timestamp(values.type)
+    is_number = (values.is_number and not pa.types.is_boolean(values.type)) or pa.types.is_decimal(values.type)
+    return bool(is_dated or is_number)
 
 
 def _member(given: Lane, members: Sequence[str]) -> Lane:

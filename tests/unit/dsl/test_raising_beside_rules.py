@@ -71,23 +71,27 @@ def after(source, row, **options):
     return judged([*rows, (source, row)], on_error="unknown", **options)[1][1]
 
 
-ADDED = 'raised TypeError: can only concatenate str (not "int") to str'
-COMPARED = "raised TypeError: '{}' not supported between instances of 'str' and 'int'"
+NO_NUMBER = "raised TypeError: expected a number as '{}' but got '{}' (type=str)"
 
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_link_that_raises_leaves_what_it_links_unknown(tier):
     found = after("vessel", {**SHIP, "slot": "here"}, tier=tier)
-    linked = (f"berth.id == vessel.slot + 1 {ADDED}",)
+    linked = (f"berth.id == vessel.slot + 1 {NO_NUMBER.format('slot', 'here')}",)
     assert found.status == "unknown"
-    assert because(found) == {"clearance": linked, "tugs": linked, "pull": (f"vessel.slot + 1 {ADDED}",)}
+    assert because(found) == {
+        "clearance": linked,
+        "tugs": linked,
+        "pull": (f"vessel.slot + 1 {NO_NUMBER.format('slot', 'here')}",),
+    }
 
 
 def test_what_a_link_raised_is_told_anew_when_it_raises_otherwise():
     rows = [("berth", BERTH), *(("vessel", {**SHIP, "slot": slot}) for slot in ("here", b"there", 2))]
     changes, _ = judged(rows, on_error="unknown")
     told = [because(change.value).get("clearance") for change in changes]
-    assert told[1:] == [("berth.id == vessel.slot + 1 raised TypeError: can't concat int to bytes",), None]
+    raised = "raised TypeError: expected a number as 'slot' but got b'there' (type=bytes)"
+    assert told[1:] == [(f"berth.id == vessel.slot + 1 {raised}",), None]
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -97,20 +101,18 @@ def test_what_a_link_raised_is_told_anew_when_it_raises_otherwise():
         (
             {"pull": "strong"},
             {
-                "tugs": (f"tug.pull >= 3 m {COMPARED.format('>=')}",),
-                "pull": ("tug.pull raised InvalidArgument: sum_: expected numbers but got 'strong' (type=str); name a"
-                         " field, as in sum_.of('length'), or make a Group for it",),
-                "extremes": (f"tug.pull {COMPARED.format('<')}",),
-                "mean": ("tug.pull raised InvalidArgument: sum_: expected numbers but got 'strong' (type=str); name a"
-                         " field, as in sum_.of('length'), or make a Group for it",),
+                "tugs": (f"tug.pull >= 3 m {NO_NUMBER.format('pull', 'strong')}",),
+                "pull": (f"tug.pull {NO_NUMBER.format('pull', 'strong')}",),
+                "extremes": (f"tug.pull {NO_NUMBER.format('pull', 'strong')}",),
+                "mean": (f"tug.pull {NO_NUMBER.format('pull', 'strong')}",),
             },
         ),
         (
             {"place": "sea"},  # it may be in any group
             {
-                "tugs": (f"tug.place + 0 {ADDED}",),
-                "pull": (f"tug.place + 0 {ADDED}",),
-                "extremes": (f"tug.place >= 1 {COMPARED.format('>=')}",),
+                "tugs": (f"tug.place + 0 {NO_NUMBER.format('place', 'sea')}",),
+                "pull": (f"tug.place + 0 {NO_NUMBER.format('place', 'sea')}",),
+                "extremes": (f"tug.place >= 1 {NO_NUMBER.format('place', 'sea')}",),
             },
         ),
     ],
@@ -278,7 +280,7 @@ def test_a_subject_of_which_the_clock_cannot_tell_is_considered_and_unknown():
     with pytest.raises(TypeError):
         Engine(port.table()).push(port.sources["ferry"], row, at=1)
     _, table = judged([("ferry", row)], port, on_error="unknown")
-    told = f"ferry.eta >= now {COMPARED.format('>=')}"
+    told = "ferry.eta >= now raised TypeError: expected an instant as 'eta' but got 'soon' (type=str)"
     assert (table[1].status, because(table[1])) == ("unknown", {"ahead": (told,)})
 
 
@@ -290,7 +292,7 @@ def test_check_is_asked_likewise():
     with pytest.raises(DimensionMismatch, match=r"expected a length for vessel\.draught but got 'deep'"):
         PORT.check(deep)
     assert because(PORT.check(deep, on_error="unknown"))["clearance"] == (
-        "berth.depth - vessel.draught >= 1 m raised TypeError: unsupported operand type(s) for -: 'float' and 'str'",
+        f"berth.depth - vessel.draught >= 1 m {NO_NUMBER.format('draught', 'deep')}",
     )
     with pytest.raises(
         InvalidArgument, match=r"^port\.check: expected on_error=\"fail\" or .* but got on_error='ignore'"

@@ -143,8 +143,8 @@ def test_an_instant_that_is_before_another_is_not_taken_for_it(condition, hour):
     made = RulePack("port", subject=Source("ship", key="id", id=int))
     with made:
         require(condition)
-    rows = {"ship": {"id": 1}, "every": {"eta": datetime(2026, 3, 1, hour, tzinfo=UTC)}}
-    assert made.check(rows).status == "restricted"
+    eta = datetime(2026, 3, 1, hour, tzinfo=UTC)
+    assert made.check({"ship": {"id": 1}, "every": {"eta": eta}}).status == "restricted"
 
 
 @settings(max_examples=settings().max_examples // 3)
