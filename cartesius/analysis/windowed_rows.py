@@ -15,13 +15,14 @@ import attrs
 from cartesius.correlations.freed_windows import leaving
 from cartesius.data.events import Window
 from cartesius.expressions.expressions import Apply, Constant, Expression, KeyOf, Part, Tuple, WindowOf
-from cartesius.expressions.tracing import parameters_of, trace
+from cartesius.expressions.tracing import of_payload, parameters_of, trace
 from cartesius.plan import facts
-from cartesius.plan.nodes import Aggregate, Now, Recall
+from cartesius.plan.nodes import Aggregate, KeyBy, Now, Recall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Duration
     from cartesius.language.patterns import Pattern
     from cartesius.language.restriction_base import Restriction
@@ -121,6 +122,16 @@ def totalled_by(pattern: Pattern) -> Expression | None:
     if isinstance(key, Tuple) and len(key.items) == 2 and isinstance(key.items[1], WindowOf):
         return key.items[0]
     return key if isinstance(key, WindowOf) else None
+
+
+def are_by_keys(join: Join, key: Expression) -> bool:
+    """Whether windows are under no keys, or all of them under that by which `aggregate` totals beside them."""
+    spaces = [node.keys for one in join.installed for node in one.nodes if isinstance(node, KeyBy)]
+    if isinstance(key, WindowOf) or len(spaces) != 1 or join.bindings.window_space != 1:
+        return isinstance(key, WindowOf) and not spaces
+    (function,) = spaces[0].values()
+    expression = of_payload(function, join.slots[0].name)
+    return key == expression if expression is not None else isinstance(key, Apply) and key.function is function
 
 
 def _item(expression: Expression) -> Expression:

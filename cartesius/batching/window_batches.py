@@ -80,14 +80,17 @@ class WindowBatch:
         if isinstance(self.batch.output, Relations):
             self.batch.output.report(window, is_empty)
 
-    def close(self, window: tuple[Any, ...], *, displaces: bool) -> None:
-        """Forget a window, and rows that come from it, unless its events are displaced: they stand, unknown."""
+    def close(self, window: tuple[Any, ...], heir: tuple[Any, ...] | None, *, displaces: bool) -> None:
+        """Forget a window, and rows that come from it, unless its events are displaced: they stand, unknown.
+
+        What other keys may still add to is forgotten with the ``heir``.
+        """
         if self.lost:  # under other keys a window of this end may still be open, but none that ends before
             self._replace_lost({one: None for one in self.lost if one[1][1].end >= window[-1].end})
         if displaces:
             self.rows.pop(window)
         elif not self.keep(self.opener.closed_at(window[-1])):
-            self._forget(window)
+            self._forget(window, heir)
         if isinstance(self.batch.output, Relations):
             self.batch.output.close(window)
         if self.batch.absences is not None:
@@ -96,11 +99,14 @@ class WindowBatch:
     def release(self, time: Time) -> None:
         """Forget the rows of the windows that were closed by ``time``, which have been kept since."""
         for window in [one for one in self.rows.of if self.opener.closed_at(one[-1]) <= time]:
-            self._forget(window)
+            self._forget(window, None)
 
-    def _forget(self, window: tuple[Any, ...]) -> None:
+    def _forget(self, window: tuple[Any, ...], heir: tuple[Any, ...] | None) -> None:
         output = self.batch.output
         for key in self.rows.pop(window):
+            if heir is not None:
+                self.rows.note(heir, key)
+                continue
             is_of_another = any(key in rows for rows in self.rows.of.values())
             if isinstance(output, Rows | Totals) and not is_of_another:
                 output.forget(key)

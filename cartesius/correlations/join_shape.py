@@ -287,12 +287,18 @@ class Join:
             self._played.discard(index)
         return None
 
-    def close(self, window: tuple[Any, ...], *, displaces: bool) -> None:
-        """Forget the copies in a window, and the rows that come from it, unless they are taken back."""
+    def close(self, window: tuple[Any, ...], heir: tuple[Any, ...] | None, *, displaces: bool) -> None:
+        """Forget the copies in a window, and the rows that come from it, unless they are taken back.
+
+        Args:
+            window: The window, behind the keys to its left.
+            heir: The same under other keys, which is still open: rows that come from both are forgotten with that.
+            displaces: Whether its events are displaced.
+        """
         for one in self.installed:
             one.close(window)
         assert self.batch.windows is not None  # Invariant: who closes a window has opened it
-        self.batch.windows.close(window, displaces=displaces)
+        self.batch.windows.close(window, heir, displaces=displaces)
 
     def commit(self) -> None:
         """End the batch."""

@@ -1,9 +1,9 @@
 """Functions of values that may be missing, in expressions that columns can compute.
 
-A function that is no expression itself, such as the judgement of a pack of rules, can say what it computes as one, in
-these functions and in those of `made_values` (`Columnwise`); None is *missing*. They are plain Python here, and run
-over columns in `cartesius.columns`. Where a missing value decides nothing, a function of it is missing, too; `both`
-and `either` decide without it where they can.
+A function that is no expression itself, such as the judgement of a pack of rules, can say what it computes as one, by
+a method ``in_columns``, in these functions and in those of `made_values`; None is *missing*. They are plain Python
+here, and run over columns in `cartesius.columns`. Where a missing value decides nothing, a function of it is missing,
+too; `both` and `either` decide without it where they can.
 
 Invariant: a function here gives over columns, row by row, what it gives here.
 
@@ -12,21 +12,21 @@ Source: S. C. Kleene, Introduction to Metamathematics, 1952, § 64.
 
 from __future__ import annotations
 
-from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Number
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
 import attrs
 
 from cartesius.errors import shortened
+from cartesius.expressions.value_sorts import CALLED, is_of_sort
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cartesius.expressions.expressions import Expression
+    from cartesius.expressions.value_sorts import ValueSort
 
 SUBJECT: Final = ""
 """What the expressions of a form call the first slot, whatever its name is."""
@@ -56,44 +56,6 @@ class Asked:
     why: str
 
 
-class Columnwise(Protocol):
-    """A function of one row a slot that can say what it computes."""
-
-    def in_columns(self) -> Form | Asked | str:
-        """Return what it computes, or why that cannot be said: a clause like "it looks at the clock"."""
-
-
-ValueSort: TypeAlias = Literal["number", "text", "truth", "instant"]
-"""Of what sort the values of a field are."""
-PLAIN: Final[Mapping[ValueSort, frozenset[type]]] = {
-    "number": frozenset({int, float}),
-    "text": frozenset({str}),
-    "truth": frozenset({bool}),
-    "instant": frozenset({int, datetime}),
-}
-"""The types of most values of a sort."""
-_CALLED: Final = {"number": "a number", "text": "a text", "truth": "true or false", "instant": "an instant"}
-
-
-def is_of_sort(value: Any, sort: ValueSort) -> bool:
-    """Whether a value is of a sort; what is true or false is no number.
-
-    >>> is_of_sort(3, "number"), is_of_sort("no", "truth"), is_of_sort(Decimal("1.5"), "number")
-    (True, False, True)
-    """
-    if type(value) in PLAIN[sort]:
-        return True
-    is_truth = isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"
-    match sort:
-        case "truth":
-            return is_truth
-        case "text":
-            return isinstance(value, str)
-        case "instant" if isinstance(value, datetime):
-            return True
-    return isinstance(value, Number) and not is_truth
-
-
 @attrs.frozen
 class Observed:
     """The value of a field of a row, missing if the row is, or if it is no number.
@@ -111,11 +73,7 @@ class Observed:
     """Of what sort it must be; None: of any."""
 
     def __call__(self, row: Mapping[str, Any] | None) -> Any:
-        """Read it.
-
-        Raises:
-            TypeError: It is of another sort: no text may pass for a number, nor a word for yes.
-        """
+        """Read it; raise `TypeError` if it is of another sort: no word may pass for yes."""
         if row is None or (self.is_optional and self.field not in row):
             return None
         value = row[self.field]
@@ -123,7 +81,7 @@ class Observed:
             return None
         if self.sort is not None and not is_of_sort(value, self.sort):
             shown = shortened(repr(value), 100)
-            message = f"expected {_CALLED[self.sort]} as {self.field!r} but got {shown} (type={type(value).__name__})"
+            message = f"expected {CALLED[self.sort]} as {self.field!r} but got {shown} (type={type(value).__name__})"
             raise TypeError(message)
         return value
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import attrs
 
+from cartesius.data.records import Record
 from cartesius.expressions.expressions import (
     Apply,
     Constant,
@@ -281,3 +282,15 @@ def _problem(
     if (is_called or callable(value)) and not any(value is allowed for allowed in _CALLABLE):
         return f"a call of {instruction.argval!r}, which may do anything"
     return None
+
+
+def of_payload(function: str | Callable[[Any], Any], name: str) -> Expression | None:
+    """Return a function of the payload of a slot, or a field of it, as an expression; None if it is none.
+
+    >>> of_payload("k", "x")
+    Field(target=Part(slot='x'), name='k')
+    """
+    if isinstance(function, str):
+        return Field(Part(name), function) if "." not in function and not hasattr(Record, function) else None
+    names = parameters_of(function) or []
+    return trace(function, [(one, Part(name)) for one in names]).expression if len(names) == 1 else None

@@ -122,7 +122,10 @@ def close_window(window: Window, *, displaces: bool = False) -> None:
                     displace(slot, entry)
                 else:
                     join.batch.expire(slot, entry)
-    join.close((*key, window), displaces=displaces)
+    # Under other keys the window is let go of after this; of those copies the last was made last.
+    others = ((*one, window) for one in reversed(installed.copies) if one != key)
+    heir = next((one for one in others if window in installed.copies[one[:-1]].contents), None) if key else None
+    join.close((*key, window), heir, displaces=displaces)
 
 
 def of_window(slot: Slot, entry: Entry) -> list[Entry]:

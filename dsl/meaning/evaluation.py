@@ -14,16 +14,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from cartesius.expressions.expressions import Apply, Constant, Part
-from cartesius.expressions.missing_values import (
-    PLAIN,
-    Lifted,
-    Observed,
-    Unmarked,
-    both,
-    either,
-    first_known,
-    where_there,
-)
+from cartesius.expressions.missing_values import Lifted, Observed, Unmarked, both, either, first_known, where_there
+from cartesius.expressions.value_sorts import PLAIN
 from dsl.meaning import term_expressions
 from dsl.meaning.lookups import Span
 from dsl.meaning.shared_terms import Slots, once

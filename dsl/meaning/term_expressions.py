@@ -64,7 +64,7 @@ from dsl.writing.places import Closest, great_circle
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from cartesius.expressions.missing_values import ValueSort
+    from cartesius.expressions.value_sorts import ValueSort
     from dsl.terms.dimensions import Kind
     from dsl.terms.terms import Declaration, Term
 

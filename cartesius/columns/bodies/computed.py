@@ -23,9 +23,8 @@ from cartesius.columns.vectors.calling import value_by_value
 from cartesius.columns.vectors.key_codes import any_nan
 from cartesius.columns.vectors.lanes import holds
 from cartesius.columns.vectors.vectors import TUPLE, Leaf, NotColumnar, Struct
-from cartesius.data.records import Record
-from cartesius.expressions.expressions import Field, KeyOf, Part, children
-from cartesius.expressions.tracing import parameters_of, trace
+from cartesius.expressions.expressions import KeyOf, children
+from cartesius.expressions.tracing import of_payload
 from cartesius.language.lists import equality_of
 from cartesius.plan.nodes import KeyBy
 
@@ -61,22 +60,13 @@ def of_expression(expression: Expression, slot: Slot, key: Column | None = None)
 def of_function(function: str | Callable[[Any], Any], slot: Slot) -> Column:
     """Return what computes a function of the payload, or a field of it."""
     call: Callable[[Any], Any] = attrgetter(function) if isinstance(function, str) else function
-    expression = traced(function, slot)
+    expression = of_payload(function, slot.name)
     if expression is not None:
         try:
             return of_expression(expression, slot)
         except NotColumnar:
             pass
     return lambda rows: once(call, rows.payload)
-
-
-def traced(function: str | Callable[[Any], Any], slot: Slot) -> Expression | None:
-    """Return a function of the payload, or a field of it, as an expression; None if it is none."""
-    part = Part(slot.name)
-    if isinstance(function, str):
-        return Field(part, function) if "." not in function and not hasattr(Record, function) else None
-    names = parameters_of(function) or []
-    return trace(function, [(name, part) for name in names]).expression if len(names) == 1 else None
 
 
 def once(function: Callable[[Any], Any], payload: Vector) -> Vector:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.expressions.missing_values import Observed, ValueSort
+    from cartesius.expressions.missing_values import Observed
+    from cartesius.expressions.value_sorts import ValueSort
 
 
 class Linked(Parts):

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from cartesius.analysis.windowed_rows import totalled_by
-from cartesius.columns.bodies.computed import Keys, traced
+from cartesius.analysis.windowed_rows import are_by_keys, totalled_by
+from cartesius.columns.bodies.computed import Keys
 from cartesius.columns.bodies.vectorising import heading
 from cartesius.columns.stages.rows import BEFORE, FAR, Flow, Rows, joined, nothing
 from cartesius.columns.stages.spans import until
@@ -32,7 +32,7 @@ from cartesius.columns.windows.window_deliveries import told_late
 from cartesius.columns.windows.window_state import load_held
 from cartesius.data.events import Window
 from cartesius.data.queues import Queue
-from cartesius.expressions.expressions import Apply, Expression, WindowOf
+from cartesius.expressions.expressions import WindowOf
 from cartesius.plan.nodes import Aggregate, KeyBy, Now, Sessions, TakeBack
 from cartesius.results.totals import Totals
 
@@ -200,20 +200,10 @@ def session_totals_stage(join: Join) -> Stage | str | None:
     if reason := not_plain(join):
         return reason
     key = totalled_by(join.pattern)
-    if key is None or join.batch.body.where is not None or not _is_by(join, key):
+    if key is None or join.batch.body.where is not None or not are_by_keys(join, key):
         return "its totals are not by session, or by the key of its sessions besides"
     if reason := by_unknown_groups(output):
         return reason
     is_keyed = not isinstance(key, WindowOf)
     totals = TotalledRows(join, key if is_keyed else None, output)
     return SessionTotals(join, installed, node.gap, totals, Keys(join) if is_keyed else None)
-
-
-def _is_by(join: Join, key: Expression) -> bool:
-    """Whether sessions are by the key that totals are by, or both by none."""
-    spaces = [node.keys for one in join.installed for node in one.nodes if isinstance(node, KeyBy)]
-    if isinstance(key, WindowOf) or len(spaces) != 1 or join.bindings.window_space != 1:
-        return isinstance(key, WindowOf) and not spaces
-    (function,) = spaces[0].values()
-    expression = traced(function, join.slots[0])
-    return key == expression if expression is not None else isinstance(key, Apply) and key.function is function
