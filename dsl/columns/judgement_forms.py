@@ -284,4 +284,8 @@ def _both(left: Expression, right: Expression) -> Expression:
 def _any(conditions: list[Expression]) -> Expression:
     if not conditions:
         return Constant(False)
-    return reduce(lambda left, right: Apply(either, (left, right), "or"), conditions)
+    if len(conditions) == 1:
+        return conditions[0]
+    # In halves, so that a hundred rules are no hundred expressions in one another.
+    middle = len(conditions) // 2
+    return Apply(either, (_any(conditions[:middle]), _any(conditions[middle:])), "or")

@@ -106,8 +106,8 @@ def judged_here(pack: RulePack, history: History, progress: Callable[[int], obje
         order = np.empty(len(every), np.int64)
         order[np.argsort(every, kind="stable")] = np.arange(len(every)) + before
         places = np.split(order, np.cumsum([len(each) for each in times.values()])[:-1])
-        batch = {
-            name: table.drop_columns([TIME]).append_column("at", pa.array(times[name])).append_column("order", [place])
+        batch = {  # of whole rows, whose fields may be called order, deleted, or start and end
+            name: pa.table({"value": table.drop_columns([TIME]).to_struct_array(), "at": times[name], "order": place})
             for (name, table), place in zip(stretch.items(), places, strict=True)
         }
         spans.saw((int(every.min()), int(every.max())), len(every))

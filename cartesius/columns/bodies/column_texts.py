@@ -146,8 +146,16 @@ class FormCode:
 
 @lru_cache(maxsize=256)
 def code_of(form: Form, names: tuple[str, ...]) -> FormCode:
-    """Return the code of a form over the slots of ``names``; for the same form, the same."""
-    return FormCode(form, names)
+    """Return the code of a form over the slots of ``names``; for the same form, the same.
+
+    Raises:
+        NotColumnar: Its expressions are nested so deep that Python cannot read the text.
+    """
+    try:
+        return FormCode(form, names)
+    except (RecursionError, MemoryError) as error:  # of Python's parser, too
+        reason = "what it computes is nested too deep"
+        raise NotColumnar(reason) from error
 
 
 class _Identities:

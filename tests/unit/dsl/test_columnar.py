@@ -249,3 +249,29 @@ def test_of_a_direction_that_is_infinite_nothing_is_known(heading: float):
         with pack:
             require(rule)
         assert pack.check({"odd": {"h": heading}}).status == "unknown"
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "".join(
+            f"when length is at least {n} m: draught must be at most {400 - n} m\n    name: {n}\n" for n in range(100)
+        ),
+        "".join(f"draught must be at most {400 - n} m\n    name: {n}\n" for n in range(300)),
+        "".join("    " * n + f"when length is at least {n} m:\n" for n in range(15))
+        + "    " * 15
+        + "draught must be 9 m\n",
+    ],
+    ids=["conditional", "many", "nested"],
+)
+def test_a_large_pack_is_computed_in_columns(rules):
+    """As each rule was an expression around that before, a hundred of them could not be written as text."""
+    source = "source vessel by mmsi:\n    mmsi: number\n    draught: metres\n    length: metres\n"
+    large = RulePack.from_text(f"pack: p\nsubject: vessel\n{source}{rules}")
+    rows = {"mmsi": [1, 2], "draught": [9.0, 399.0], "length": [50.0, 50.0]}
+    engine, beside = Engine(large.table()), Engine(large.table())
+    engine.push_many({"vessel": rows})
+    for values in zip(*rows.values(), strict=True):
+        beside.push(large.sources["vessel"], dict(zip(rows, values, strict=True)))
+    assert engine.query(large.table()) == beside.query(large.table())
+    assert engine.stats.given_up == {}
