@@ -180,9 +180,12 @@ class Partitioning:
     def _check_restrictions(self, reactive: Reactive, pattern: Pattern, split: list[str]) -> None:
         """Check that no restriction weighs events of several buckets against each other."""
         keyed: set[str] = set()
+        of_windows: set[str] | None = None  # keyed left of the windows: whose reports are compared with one another
         contents: list[Restriction] = []  # of windows that are those of one key
         for restriction in pattern.restrictions:
             keyed |= {slot for slot, found in key_space(pattern, restriction).items() if self._is_partition(found)}
+            if facts.opens_windows(restriction):
+                of_windows = set(keyed)
             if (
                 facts.takes_back(restriction)
                 or facts.looks_alone(restriction)
@@ -191,7 +194,8 @@ class Partitioning:
             ):
                 continue
             if facts.opens_windows(restriction) or facts.versions(restriction) or facts.relates(restriction):
-                self._check_of_one_key(reactive, pattern, restriction, {slot for slot in keyed if slot in split})
+                mine = of_windows if facts.compares_reports(restriction) and of_windows is not None else keyed
+                self._check_of_one_key(reactive, pattern, restriction, {slot for slot in mine if slot in split})
                 contents += restriction.parts()[1:]
                 continue
             found = [(family, slots) for family, slots in clauses(pattern, restriction) if family not in _HARMLESS]

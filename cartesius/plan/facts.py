@@ -462,6 +462,12 @@ def relates(of: Planned) -> bool:
     return _first(of, Relation) is not None
 
 
+def compares_reports(of: Planned) -> bool:
+    """Whether it compares what a window reports with the report before, under the same keys to the left of windows."""
+    found = _first(of, Relation)
+    return found is not None and found.kind != "rstream"
+
+
 def windows(of: Planned) -> Deliver | None:
     """Return what it says of the windows to which it delivers events."""
     return _first(of, Deliver)

@@ -167,6 +167,9 @@ REFUSED = {
     "session(4) makes windows of the events of all keys": correlate(
         left=left, right=wind, yields=lambda left: left, restrict=key_by(left="k", right="k") | session(4)
     ),
+    "istream() makes reports of the events of all keys; put a key_by": correlate(  # the report before is of all keys
+        left=left, yields=lambda left: left, restrict=tumbling(5, report=on_close) | key_by(left="k") | istream()
+    ),
     "dstream() makes reports of the events of all keys; put a key_by": correlate(
         left=left, yields=lambda left: left, restrict=tumbling(5) | dstream()
     ),
