@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from cartesius.data.codec import storable
+from cartesius.data.null_values import null_last
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.value_functions import Chained
 from cartesius.language.lenience import Lenient
@@ -308,29 +309,20 @@ def _mean(total: Sum) -> Any:
 def _smaller(one: Any, other: Any) -> Any:
     if one is None or other is None:
         return other if one is None else one
-    if _is_no_number(one) or _is_no_number(other):
-        is_other = _is_no_number(one) and (not _is_no_number(other) or _comes_first(other, one))
-        return other if is_other else one
-    return other if other < one or (other == one and _comes_first(other, one)) else one
+    first, second = null_last(one), null_last(other)
+    return other if second < first or (not first < second and _comes_first(other, one)) else one
 
 
 def _larger(one: Any, other: Any) -> Any:
     if one is None or other is None:
         return other if one is None else one
-    if _is_no_number(one) or _is_no_number(other):
-        is_other = _is_no_number(other) and (not _is_no_number(one) or _comes_first(other, one))
-        return other if is_other else one
-    return other if other > one or (other == one and _comes_first(other, one)) else one
+    first, second = null_last(one), null_last(other)
+    return other if first < second or (not second < first and _comes_first(other, one)) else one
 
 
 def _comes_first(one: Any, other: Any) -> bool:
-    """Whether of two equal values it is this one that counts, by its type, whichever came first."""
-    return type(one).__name__ < type(other).__name__
-
-
-def _is_no_number(value: Any) -> bool:
-    """Whether a value is NaN, which is greater than all that is one, so that a total depends on no order."""
-    return isinstance(value, float | Decimal) and value != value  # noqa: PLR0124 - NaN
+    """Whether of two equal values it is this one that counts, whichever came first: by type, or as it is written."""
+    return (type(one).__name__, repr(one)) < (type(other).__name__, repr(other))
 
 
 count = Group(0, operator.add, operator.neg, lift=_one, name="count")
@@ -343,9 +335,12 @@ None counts for nothing, and the sum of nothing is None.
 mean = Group(Sum(), operator.add, operator.neg, lift=_summand, finish=_mean, name="mean")
 """The mean of the rows, from their exact sum; None counts for nothing, and the mean of nothing is None."""
 min_ = Monoid(None, _smaller, name="min_")
-"""The least of the rows; None of no row, and None counts for nothing. NaN is greater than all numbers, as in orders."""
+"""The least of the rows; None of no row, and None counts for nothing.
+
+As in orders NaN is greater than all numbers, and null greater than that, in each part of a tuple as well.
+"""
 max_ = Monoid(None, _larger, name="max_")
-"""The greatest of the rows; None of no row, and None counts for nothing. NaN is greater than all numbers."""
+"""The greatest of the rows; None of no row, and None counts for nothing. NaN and null are as with `min_`."""
 _KNOWN: dict[Total, Group | Monoid] = {
     Total.COUNT: count, Total.PRESENT: attrs.evolve(count, lift=_one_if_there),
     Total.SUM: sum_, Total.MEAN: mean, Total.LEAST: min_, Total.GREATEST: max_,
