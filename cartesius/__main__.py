@@ -26,9 +26,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: What stands behind ``python -m cartesius``; default: the program's own arguments.
     """
-    chosen = _parser().parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    until = given.index("--") if "--" in given else len(given)  # argparse takes it behind the program alone
+    chosen = _parser().parse_args(given[:until])
     try:
-        program, name = ran(chosen.program, chosen.arguments)
+        program, name = ran(chosen.program, chosen.arguments + given[until + 1 :])
         if chosen.events is None:
             recordings, first = recordings_of(program, name)
         else:

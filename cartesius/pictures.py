@@ -6,6 +6,7 @@ know by themselves how they are shown.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cartesius.analysis.sequence_automata import automaton_of
@@ -21,7 +22,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.language.reactives import check_reactive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from cartesius.language.reactives import Reactive
 
@@ -60,6 +61,9 @@ def marble_diagram(
     if isinstance(source, Engine):
         recorded = source._recorded("marble_diagram")
         lanes, calendar = recorded.lanes(names=source.inputs), recorded.calendar
+    elif not isinstance(source, Iterable):
+        message = f"marble_diagram: expected an engine, or events, but got {source!r} (type={type(source).__name__})"
+        raise InvalidArgument(message)
     else:
         calendar = Calendar(MICROSECOND)
         lanes = _lanes(source, calendar)

@@ -54,7 +54,9 @@ class World:
         trace: bool = False,
         is_reference: bool = False,
         is_lenient: bool = False,
+        is_trial: bool = False,
     ) -> None:
+        self.is_trial = is_trial  # whether nothing runs in it: what a unit is, is not known yet
         self.durable = durable
         self.is_lenient = is_lenient  # whether a rule that raises is undecided
         self.is_reference = is_reference  # whether every clause runs on coroutines, needed or not

@@ -120,6 +120,10 @@ class EngineCore(Generic[Result]):
         if not isinstance(unit, timedelta) or unit <= timedelta(0):
             message = f"Engine: expected what one unit of time means, a timedelta > 0, but got unit={unit!r}"
             raise InvalidArgument(message)
+        for option, given in (("durable", durable), ("trace", trace)):
+            if not isinstance(given, bool):
+                message = f"Engine: expected {option} to be True or False but got {option}={given!r}"
+                raise InvalidArgument(message)
         self._thread = threading.current_thread()
         self._thread_number = get_ident()
         self._tier = checked_tier(tier)

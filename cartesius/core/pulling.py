@@ -110,8 +110,12 @@ def listen(
 ) -> AsyncIterator[Event]:
     """Hear what ``engine`` emits from now on; once iterated over, feed it from ``sources`` as well."""
     inbox: asyncio.Queue[Event | BaseException | type[_End]] = asyncio.Queue()
+    loops: list[asyncio.AbstractEventLoop] = []  # the one that it is iterated over in, once it is
 
     def hear(events: list[Event]) -> None:
+        if loops and loops[0].is_closed():
+            stop_hearing()  # nobody can wait there any more
+            return
         for event in events:
             inbox.put_nowait(event)
         if engine.has_finished:
@@ -122,7 +126,7 @@ def listen(
             listeners.remove(hear)
 
     listeners.append(hear)
-    events = _heard(engine, sources, inbox, stop_hearing)
+    events = _heard(engine, sources, inbox, stop_hearing, loops)
     weakref.finalize(events, stop_hearing).atexit = False  # also if it is never iterated over
     return events
 
@@ -132,7 +136,9 @@ async def _heard(
     sources: Mapping[Reactive, AsyncIterable[Any]],
     inbox: asyncio.Queue[Event | BaseException | type[_End]],
     stop_hearing: Callable[[], None],
+    loops: list[asyncio.AbstractEventLoop],
 ) -> AsyncIterator[Event]:
+    loops.append(asyncio.get_running_loop())
     fed = {reactive: items for reactive, items in sources.items() if reactive not in engine.fed}
     engine.fed.update(fed)
 

@@ -341,8 +341,14 @@ class Engine(EngineCore[Result]):
         if not isinstance(sources, Mapping | None):
             message = f"events: expected async iterables by input, {{input: iterable}}, but got sources={sources!r}"
             raise InvalidArgument(message)
-        for input_ in sources or ():
-            check_input(self._program.names, input_, "events")
+        for input_, items in (sources or {}).items():
+            name = check_input(self._program.names, input_, "events")
+            if not isinstance(items, AsyncIterable):
+                message = (
+                    f"events: expected an async iterable for {name!r} but got {items!r} (type={type(items).__name__});"
+                    " push what is there already, or give it to Reactive.of"
+                )
+                raise InvalidArgument(message)
         self._direct = {}
         return listen(self, {**given, **(sources or {})}, self._listeners)
 

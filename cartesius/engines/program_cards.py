@@ -46,7 +46,7 @@ def program_card(outputs: Iterable[Reactive]) -> tuple[str, str]:
     Raises:
         NotStorable: A body captures something that is not plain data.
     """
-    program = Program(outputs, World(MICROSECOND))
+    program = Program(outputs, World(MICROSECOND, is_trial=True))
     try:
         card: Card = {
             "python": ".".join(map(str, sys.version_info[:2])),

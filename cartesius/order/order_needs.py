@@ -129,7 +129,8 @@ def _reliance(join: Join, one: Installed) -> Reliance:
     if totals in families or (facts.versions(one) and not retracts(join)):
         return Reliance.ALL  # each of the totals is a result; a result that holds no longer stands
     if relation in families:
-        openers = [other for other in join.installed if other.opens_windows]
+        # Of what comes in batches it is the order of arrival that decides which those are.
+        openers = [one for one in join.installed if one.opens_windows and not facts.comes_in_batches(one)]
         shows_all = all(node.kind == "rstream" for node in one.nodes if isinstance(node, Relation))
         # Of two equal results, of which the others say one, the order of arrival decides which it is, and its times.
         return Reliance.NONE if shows_all and any(facts.held(opener) for opener in openers) else Reliance.ALL

@@ -300,7 +300,7 @@ def correlate(
         own = own or f"correlate({', '.join(reactive.name for reactive in bound.values())})"
         pattern = Pattern(own, bound, where, body, restrictions, is_generator=is_generator, lists=lists)
         pattern.restrictions = with_leaving(pattern)
-        trial = Join(pattern, own, 0, World(timedelta(microseconds=1)))  # what does not fit is refused here
+        trial = Join(pattern, own, 0, World(timedelta(microseconds=1), is_trial=True))  # what does not fit is refused
         trial.drop()
         check_order(trial)
         return Reactive(own, table=_is_table(restrictions), type=type, order=given_order(trial), pattern=pattern)

@@ -211,6 +211,9 @@ def fed(program: Program, name: str, events: Path, make: type[EngineCore]) -> Re
         if line.strip():
             try:
                 _take(engine, json.loads(line))
+            except RecursionError:
+                message = f"show: {events}:{number}: it is nested too deep; in {shortened(line, 120)}"
+                raise InvalidArgument(message) from None
             except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
                 message = f"show: {events}:{number}: {error}; in {shortened(line, 120)}"
                 raise InvalidArgument(message) from None
@@ -219,26 +222,37 @@ def fed(program: Program, name: str, events: Path, make: type[EngineCore]) -> Re
 
 def _take(engine: Any, said: Any) -> None:
     match said:
-        case {"advance": int(time)}:
+        case {"advance": int(time), **other} if not other:
             engine.advance(time)
-        case {"close": True}:
+        case {"close": True, **other} if not other:
             engine.close()
-        case {"end": str(name)}:
+        case {"end": str(name), **other} if not other:
             engine.end(_input(engine, name))
-        case {"input": str(name)} if said.keys() & {"value", "key"}:
-            reactive, at = _input(engine, name), said.get("at")
-            value = said.get("value")
-            if said.get("deleted"):
-                value = Delete(said["key"])
-            elif reactive.table and (reactive.key is UNDECLARED or "key" in said):
-                value = Update(said["key"], value)
-            engine.push(reactive, value, at=tuple(at) if isinstance(at, list) else at)
+        case {"input": str(name), "value": value, **other} if other.keys() <= {"at"}:
+            reactive = _input(engine, name)
+            if reactive.table and reactive.key is UNDECLARED:
+                message = f'expected a row of the table {name!r} with its key: {{"input": …, "key": …, "value": …}}'
+                raise InvalidArgument(message)
+            engine.push(reactive, value, at=_time(other))
+        case {"input": str(name), "key": key, "value": value, **other} if other.keys() <= {"at"}:
+            reactive = _input(engine, name)
+            if not reactive.table:
+                message = f"expected an event of {name!r} without a key, as it is no table"
+                raise InvalidArgument(message)
+            engine.push(reactive, Update(key, value), at=_time(other))
+        case {"input": str(name), "key": key, "deleted": True, **other} if other.keys() <= {"at"}:
+            engine.push(_input(engine, name), Delete(key), at=_time(other))
         case _:
             message = (
                 'expected {"input": …, "value": …, "at": …}, of a table with "key" or "deleted", or {"advance": time},'
                 ' {"end": input} or {"close": true}'
             )
             raise InvalidArgument(message)
+
+
+def _time(said: Mapping[Any, Any]) -> Any:
+    at = said.get("at")
+    return tuple(at) if isinstance(at, list) else at
 
 
 def _input(engine: Any, name: str) -> Reactive:

@@ -53,7 +53,7 @@ from restrictions.basics.completion import at_end
 from restrictions.gates.folding import accumulating, buffering, distinctly, skipping
 from restrictions.streams import filter_, group_by, map_, map_concat, scan
 from restrictions.tables import changelog, count, filter_table, inner_join, left_join, map_table, reduce, to_table
-from restrictions.windows import istream, on_close
+from restrictions.windows import istream, on_close, rstream
 
 LONG = 1000  # longer than any trace: nothing is late for a gate
 LATEST = 12  # of the markers
@@ -111,6 +111,7 @@ OF_ONE: list[Callable[[str], Any]] = [
     lambda a: tumbling(5) | istream(),
     lambda a: tumbling(5, report=on_close) | istream(),
     lambda a: sliding(6, 3, tick=2),
+    lambda a: sliding(6, 3, tick="time") | rstream(),
     lambda a: versioned(a, retention=LONG),
     lambda a: distinctly(a, key=lambda value: value.v),
     lambda a: skipping(a, lambda value: value.v < 1),

@@ -350,3 +350,9 @@ def test_the_extension_shows_arrow_tables_and_lists_of_like_records():
     assert shown(shell.known["pyarrow.lib", "Table"](table[:0])) == "reactive value start end weight"
     assert shown(shell.known[list]([{"a": 1, "b": None}, {"a": 2, "b": "x"}])) == "a b 1 null 2 x"
     assert shell.known[list]([{"a": 1}, {"b": 1}]) is shell.known[list]([{"a": 1}, 2]) is None
+
+
+@pytest.mark.parametrize("source", [None, 3])
+def test_what_is_neither_an_engine_nor_events_is_refused(source):
+    with pytest.raises(InvalidArgument, match="marble_diagram: expected an engine, or events, but got"):
+        marble_diagram(source)

@@ -185,7 +185,12 @@ def test_events_of_a_file_are_fed_to_a_reactive_of_a_program_that_pushes_none(wr
             r":2: expected an input, .* but got 'ordr'; did you mean order\?",
         ),
         ('{"input": "order", "value": 1, "at": "x"}', r":2: push: expected a time, .* got at='x'"),
-        ('{"input": "ship", "value": 1}', r":2: 'key'"),
+        ('{"input": "ship", "value": 1}', r":2: expected a row of the table 'ship' with its key: "),
+        ('{"input": "order", "key": 1, "value": 1}', r":2: expected an event of 'order' without a key"),
+        ('{"input": "order", "deleted": true, "value": 1}', r":2: expected {\"input\": …"),
+        ('{"input": "order", "value": 1, "att": 3}', r":2: expected {\"input\": …"),
+        ('{"advance": 3, "at": 3}', r":2: expected {\"input\": …"),
+        pytest.param("[" * 100_000, r":2: it is nested too deep", id="nested"),
         (
             '{"input": "ship", "key": 1, "value": {"name": "EVA"}}\n{"input": "order", "value": {"itm": "tea"}}',
             r":3: there is no field 'item'",
@@ -219,6 +224,14 @@ def test_the_command_says_what_is_wrong_and_no_more(write, capsys):
     with pytest.raises(SystemExit):
         main(["show", "--port", "70000", "x.py"])
     assert "--port" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [[], ["--no-browser"], ["--port", "0"]])
+@pytest.mark.parametrize("is_behind", [True, False])
+def test_the_programs_own_arguments_stand_behind_two_dashes(write, capsys, options, is_behind):
+    path = write("import sys; print(sys.argv[1:]); raise SystemExit")
+    main(["show", *([path, *options] if is_behind else [*options, path]), "--", "--port", "a"])
+    assert "['--port', 'a']" in capsys.readouterr().out
 
 
 def test_without_its_extra_the_command_says_what_to_install(write, monkeypatch, capsys):

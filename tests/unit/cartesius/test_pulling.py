@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from cartesius import Engine, Event, Reactive, Update, correlate, run
 from cartesius.errors import InvalidArgument
 from restrictions import affinely, as_table, cartesian, combine_latest, retracting, zip_
-from restrictions.streams import never, skip_until
+from restrictions.streams import map_, never, skip_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -743,3 +744,40 @@ def test_a_source_that_is_cancelled_in_what_it_waits_for_does_not_end_in_silence
         return got
 
     assert play_out(main)
+
+
+@pytest.mark.parametrize("items", [[1, 2], 5, None])
+def test_what_is_no_async_iterable_is_refused_by_events_at_once(items):
+    left = Reactive("left")
+    engine = Engine(map_(left, lambda value: value))
+    with pytest.raises(InvalidArgument, match="events: expected an async iterable for 'left' but got"):
+        engine.events({left: items})
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # asyncio's, of the task that is left
+def test_who_listened_in_a_loop_that_is_closed_is_passed_over_and_the_others_hear_all():
+    left = Reactive("left")
+    output = map_(left, lambda value: value)
+    engine, told = Engine(output), []
+
+    async def read():
+        async for _ in engine.events():
+            """Wait for more."""
+
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(read())
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()  # as if who ran it had died
+    engine.subscribe(output, lambda events: told.extend(event.value for event in events))
+    other = engine.events()
+    for value in 1, 2:
+        assert [event.value for event in engine.push(left, value)] == [value]
+    engine.close()
+
+    async def rest():
+        return [event.value async for event in other]
+
+    assert (told, asyncio.run(rest())) == ([1, 2], [1, 2])
+    with suppress(RuntimeError):
+        task.get_coro().close()  # type: ignore[union-attr]  # it has one

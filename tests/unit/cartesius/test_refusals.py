@@ -374,3 +374,10 @@ def test_nothing_of_the_users_is_compared_to_print_it(function):
             vars(one)["configuration"] = {**values, **kind._defaults, field: function}
             printed += f"{field}=" in repr(one)
     assert printed > 20
+
+
+@pytest.mark.parametrize("option", ["durable", "trace"])
+def test_whether_an_engine_is_durable_or_traces_is_true_or_false(option):
+    given: Any = {option: "no"}
+    with pytest.raises(InvalidArgument, match=f"Engine: expected {option} to be True or False but got {option}='no'"):
+        Engine(Reactive("a"), **given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, run
+from cartesius.errors import InvalidArgument
 from restrictions import streams
+from restrictions.streams import interval_join
 from tests.unit.restrictions.stream_examples import fails, values
 
 # --------------------------------------------------------------------------------- join, group_join, interval_join
@@ -214,3 +217,16 @@ def test_stream_table_join_refuses_what_it_cannot_join():
     fails("stream_table_join", lambda: streams.stream_table_join(xs, table, on="k", how="outer"))
     seven: Any = 7
     fails("stream_table_join", lambda: streams.stream_table_join(xs, table, on=seven))
+
+
+def test_bounds_of_two_kinds_are_compared_once_the_unit_is_known():
+    """An hour was taken for microseconds before any engine was made, so that -5 … -1 in hours were refused."""
+    hour, left, right = timedelta(hours=1), Reactive("left"), Reactive("right")
+    pairs = interval_join(left, right, -5, -hour)
+    engine = Engine(pairs, unit=hour)
+    trace = [(left, "a", 10), (right, "b", 7), (right, "c", 9), (right, "d", 10)]
+    events = [event for source, value, at in trace for event in engine.push(source, value, at=at)]
+    assert [event.value for event in events] == [("a", "b"), ("a", "c")]
+    assert Engine.restore(engine.snapshot(), pairs, unit=hour).snapshot() == engine.snapshot()
+    with pytest.raises(InvalidArgument, match="expected lower ≤ upper but got lower=3600000000, upper=5"):
+        Engine(interval_join(left, right, hour, 5))
