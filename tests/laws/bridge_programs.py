@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -81,11 +82,11 @@ def drawn_of(family: str, program: bytes, trace: bytes) -> Drawn | None:
 
 
 def _reads_nothing_yielded(drawn: Drawn) -> bool:
-    """Whether a body reads a field that the correlation before it does not yield, which the bridge refuses."""
+    """Whether a body reads a field that no correlation before it yields, or one of a number: the bridge refuses it."""
     try:
         check_reads(drawn.outputs, drawn.schemas, drawn.schemas)
     except InvalidArgument as refusal:
-        if "to be yielded by the correlation before it" not in str(refusal):
+        if not re.search("to be yielded by the correlation before it|expected a record of which", str(refusal)):
             raise
         return True
     return False

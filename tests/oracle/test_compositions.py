@@ -209,7 +209,16 @@ def test_a_gate_in_front_makes_any_order_as_good_as_sorted(program, given, has_w
     expected = results(build_gated, ordered)
     assert Counter(results(build_gated, other)) == Counter(expected)
     if len(program.enclosed) == 1 or not ABSENCES.keys() & set(program.enclosed):  # what chooses depends on the clock
-        assert Counter(results(build, ordered)) == Counter(expected)
+        # Of an event in two slots a gate lets one part go after the other: what comes between is taken back.
+        counted = net if len({*program.sources}) < len(program.sources) else Counter
+        assert counted(results(build, ordered)) == counted(expected)
+
+
+def net(found):
+    weights = Counter()
+    for value, weight in found:
+        weights[value] += weight
+    return {value: weight for value, weight in weights.items() if weight}
 
 
 # ------------------------------------------------------------------------------------------- examples of what was wrong

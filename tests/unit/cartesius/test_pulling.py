@@ -780,4 +780,4 @@ def test_who_listened_in_a_loop_that_is_closed_is_passed_over_and_the_others_hea
 
     assert (told, asyncio.run(rest())) == ([1, 2], [1, 2])
     with suppress(RuntimeError):
-        task.get_coro().close()  # type: ignore[union-attr]  # it has one
+        task.get_coro().close()
