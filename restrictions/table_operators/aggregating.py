@@ -22,6 +22,7 @@ from restrictions.basics.separation import momentarily
 from restrictions.basics.taking_back import retracting
 from restrictions.stream_operators.combining import check_stream, derived
 from restrictions.table_operators.aggregation import totalling_by
+from restrictions.table_operators.groups import check_group
 from restrictions.table_operators.tabling import key_function
 from restrictions.windowing.sessions import session
 
@@ -63,6 +64,9 @@ def aggregate(
     true, nothing is deleted, and `query` does not know them any more. So it is with what is made of them downstream:
     joins of such tables by their keys forget a window once all of them have freed it.
 
+    Behind a `key_by` each key has windows of its own, and reports them by itself: if the totals are not by that key,
+    the row of a window comes once a key, each time with what all keys have added so far.
+
     Args:
         stream: A stream.
         group: What is totalled: `count`, `sum_`, `mean`, `min_`, `max_`, ``sum_.of("field")``, or a `Group` or
@@ -86,8 +90,8 @@ def aggregate(
     check_stream(check_reactive(stream, "aggregate", "stream"), "aggregate", "stream")
     key = None if by is None else key_function("aggregate", by)
     keyed = WindowOf() if key is None else Tuple((_key(key), WindowOf()))
-    over = group.after(itemgetter(0)) if hasattr(group, "after") else group
-    rest = [retracting(), totalling_by(over, itemgetter(1))]
+    check_group("aggregate", group)
+    rest = [retracting(), totalling_by(group.after(itemgetter(0)), itemgetter(1))]
     parts = parts_of(restrict)
     if not any(facts.opens_windows(part) for part in parts):
         message = (

@@ -12,7 +12,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.language.families import row_key, totals
 from cartesius.plan import facts
 from cartesius.plan.nodes import Aggregate
-from restrictions.table_operators.groups import Group, Monoid
+from restrictions.table_operators.groups import Group, Monoid, check_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,12 +52,7 @@ class totalling(Restriction):
 
     def validate(self) -> None:
         """Check the group."""
-        if not isinstance(self.group, Group | Monoid):
-            message = (
-                f"{type(self).__name__}: expected a Group, or a Monoid, such as count, sum_ or mean, but got"
-                f" group={self.group!r} (type={type(self.group).__name__})"
-            )
-            raise InvalidArgument(message)
+        check_group(type(self).__name__, self.group)
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse facts: what is displaced must be subtracted."""

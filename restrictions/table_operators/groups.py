@@ -43,7 +43,19 @@ class _Summed:
     combine: Callable[[Any, Any], Any]
     inverse: Any
     lift: Callable[[Any], Any]
+    finish: Callable[[Any], Any]
     name: str
+
+    def __attrs_post_init__(self) -> None:
+        """Check that what is called is a function."""
+        given = {"combine": self.combine, "lift": self.lift, "finish": self.finish}
+        for name, function in (given | ({} if isinstance(self, Monoid) else {"inverse": self.inverse})).items():
+            if not callable(function):
+                message = (
+                    f"{type(self).__name__}: expected a function as {name} but got {name}={function!r}"
+                    f" (type={type(function).__name__})"
+                )
+                raise InvalidArgument(message)
 
     def __repr__(self) -> str:
         """Show the name."""
@@ -164,6 +176,9 @@ class Group(_Summed):
 
     Elements must be plain data, so that a snapshot can hold them.
 
+    Raises:
+        InvalidArgument: What is to be called is no function.
+
     Source:
         Thesis, L23.
     """
@@ -178,6 +193,16 @@ class Group(_Summed):
     def leniently(self) -> Group:
         """Return the group whose elements are made leniently, if they can be (`lenience`)."""
         return attrs.evolve(self, lift=self.lift.leniently()) if isinstance(self.lift, Lenient) else self
+
+
+def check_group(call: str, group: object) -> None:
+    """Raise `InvalidArgument` in the name of ``call`` if it was given no group and no monoid."""
+    if not isinstance(group, Group | Monoid):
+        message = (
+            f"{call}: expected a Group, or a Monoid, such as count, sum_ or mean, but got group={group!r}"
+            f" (type={type(group).__name__})"
+        )
+        raise InvalidArgument(message)
 
 
 @storable

@@ -21,6 +21,7 @@ from restrictions.gates.row_gates import transiently, updating
 from restrictions.stream_operators.combining import derived
 from restrictions.stream_operators.mapping import check_callable
 from restrictions.table_operators.aggregation import totalling, totalling_by
+from restrictions.table_operators.groups import check_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,6 +119,7 @@ def reduce(
         Thesis, L23 and L25; SEMANTICS 2.7.
     """
     check_table("reduce", table)
+    check_group("reduce", group)
     total: Composition | Restriction = totalling(group)
     if by is not None:
         total = totalling_by(group, key_function("reduce", by)) | having_key(x=by)

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.errors import CartesiusError, InvalidArgument, NotStorable
-from restrictions import most_recently, retracting
+from restrictions import most_recently, retracting, tumbling
 from restrictions.table_operators.aggregation import totalling, totalling_by
-from restrictions.tables import Group, count, max_, mean, min_, reduce, sum_
+from restrictions.tables import Group, Monoid, aggregate, count, max_, mean, min_, reduce, sum_
 
 t, s = Reactive("t", table=True), Reactive("s")
 
@@ -341,3 +341,21 @@ def test_a_total_goes_on_after_a_restore():
         assert values(one.push(t, Update("a", math.inf))) == [Update(False, 0.2), Update(True, math.inf)]
         assert values(one.push(t, Delete("a"))) == [Update(True, 1e300)]
     assert engine.snapshot() == again.snapshot()
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments", "options", "message"),
+    [
+        (Group, (0, 3, 4), {}, "Group: expected a function as combine but got combine=3"),
+        (Group, (0, operator.add, operator.neg), {"lift": 3}, "Group: expected a function as lift but got lift=3"),
+        (Group, (0, operator.add, operator.neg), {"finish": "x"}, "Group: expected a function as finish"),
+        (Group, (0, operator.add, None), {}, "Group: expected a function as inverse"),
+        (Monoid, (0, max), {"lift": "v"}, "Monoid: expected a function as lift but got lift='v'"),
+        (aggregate, (s, Group), {"restrict": tumbling(10)}, "aggregate: expected a Group, or a Monoid, such as count"),
+        (aggregate, (s, "count"), {"restrict": tumbling(10)}, "aggregate: expected a Group, or a Monoid"),
+        (reduce, (t, "count"), {}, "reduce: expected a Group, or a Monoid"),
+    ],
+)
+def test_what_is_no_group_is_refused_at_once_in_the_name_of_what_was_called(make, arguments, options, message):
+    with pytest.raises(InvalidArgument, match=message):
+        make(*arguments, **options)
