@@ -18,6 +18,8 @@ from cartesius.expressions.expressions import Apply, Constant, Expression, KeyOf
 from cartesius.expressions.tracing import of_payload, parameters_of, trace
 from cartesius.plan import facts
 from cartesius.plan.nodes import Aggregate, KeyBy, Now, Recall
+from cartesius.results.outputs import Rows
+from cartesius.results.totals import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,6 +134,14 @@ def are_by_keys(join: Join, key: Expression) -> bool:
     (function,) = spaces[0].values()
     expression = of_payload(function, join.slots[0].name)
     return key == expression if expression is not None else isinstance(key, Apply) and key.function is function
+
+
+def may_share_rows(join: Join) -> bool:
+    """Whether windows under several keys may add to one row: rows are not known to be by the keys of their windows."""
+    if not join.bindings.window_space or not isinstance(join.batch.output, Rows | Totals):
+        return False
+    key = totalled_by(join.pattern) if len(join.slots) == 1 else None
+    return key is None or not are_by_keys(join, key)
 
 
 def _item(expression: Expression) -> Expression:

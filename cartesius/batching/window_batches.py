@@ -35,6 +35,7 @@ class WindowBatch:
         patterns = batch.bindings.pattern.restrictions
         self.opener = next(one for one in patterns if facts.opens_windows(one))
         self.keep: Callable[[Time], bool] = lambda closed_at: False  # whether to keep the totals of a window, for now
+        self.are_rows_shared = False  # whether windows under several keys may add to one row
         self.lost: dict[tuple[str, Any], None] = {}  # of an alternative: what others have used up in its windows
 
     def key(self, parts: Candidate) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from cartesius.analysis.windowed_rows import are_by_keys, totalled_by
+from cartesius.analysis.windowed_rows import may_share_rows, totalled_by
 from cartesius.data.events import Update, made
 from cartesius.data.generated import Constants, Lines, define
 from cartesius.data.records import Record
@@ -174,9 +174,8 @@ def closes(program: Program, join: Join, opener: Installed) -> str:
     is_freed = not node.lateness or (isinstance(node, Regular) and "final" in node.reports)
     if not is_freed or "non_empty" in node.reports:
         return f"what {opener.restriction!r} has reported may be corrected"
-    key = totalled_by(join.pattern)
-    if key is None:
+    if totalled_by(join.pattern) is None:
         return "its totals are not by window, or a key beside it"
-    if join.bindings.window_space and not are_by_keys(join, key):
+    if may_share_rows(join):
         return "under other keys its windows add to the same totals"
     return standing(program, join)

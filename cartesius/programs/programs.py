@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cartesius.analysis.windowed_rows import may_share_rows
 from cartesius.correlations.join_shape import Join
 from cartesius.data.codec import storable
 from cartesius.data.entries import GONE
@@ -143,6 +144,8 @@ class Program:
             slot.source = sources[slot.reactive]
             if recalls(join, slot):
                 slot.kept = self.join_of.get(slot.reactive) or self.keeper(slot.reactive)
+        if join.batch.windows is not None:
+            join.batch.windows.are_rows_shared = may_share_rows(join)
         join.floors.begin([self.join_of.get(slot.reactive) for slot in join.slots])
         if same is not None:
             self._alike[same] = join

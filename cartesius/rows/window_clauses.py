@@ -124,7 +124,9 @@ def close_window(window: Window, *, displaces: bool = False) -> None:
                     join.batch.expire(slot, entry)
     # Under other keys the window is let go of after this; of those copies the last was made last.
     others = ((*one, window) for one in reversed(installed.copies) if one != key)
-    heir = next((one for one in others if window in installed.copies[one[:-1]].contents), None) if key else None
+    windows = join.batch.windows
+    is_shared = windows is not None and windows.are_rows_shared
+    heir = next((one for one in others if window in installed.copies[one[:-1]].contents), None) if is_shared else None
     join.close((*key, window), heir, displaces=displaces)
 
 
