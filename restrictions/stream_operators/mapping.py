@@ -8,6 +8,7 @@ Source: thesis, Tables 4.1 and L27 to L34; ReactiveX; SEMANTICS 2.7.
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +131,7 @@ def scan(stream: Reactive, combine: Callable[[Any, Any], Any], *, initial: Any =
         Thesis, L28, as ReactiveX has it.
     """
     check_stream(stream, "scan", "stream")
-    check_callable("scan", "combine", combine)
+    check_callable("scan", "combine", combine, 2)
     return gated("scan", stream, accumulating("x", combine, initial=() if initial is _NOTHING else (initial,)))
 
 
@@ -227,7 +228,7 @@ def group_by(
     if combine is None:
         fold = accumulating("x", _gather, initial=((),))
     else:
-        check_callable("group_by", "combine", combine)
+        check_callable("group_by", "combine", combine, 2)
         fold = accumulating("x", combine, initial=() if initial is _NOTHING else (initial,))
     restrict = key_by(x=key) | fold | most_recently("x") | fifo() | as_table("x")
     yields = _listed if combine is None else Part("x")
@@ -261,11 +262,22 @@ def gated(call: str, stream: Reactive, gate: Restriction, *, yields: Any = None)
     return derived(call, (stream,), {"x": stream}, body, momentarily("x") | fifo() | gate)
 
 
-def check_callable(call: str, argument: str, function: object) -> None:
-    """Raise `InvalidArgument` in the name of ``call`` unless ``function`` can be called."""
+def check_callable(call: str, argument: str, function: object, takes: int = 1) -> None:
+    """Raise `InvalidArgument` in the name of ``call`` unless ``function`` can be called with so many values."""
     if not callable(function):
         message = f"{call}: expected a function but got {argument}={function!r} (type={type(function).__name__})"
         raise InvalidArgument(message)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # of one in C nobody knows
+    try:
+        signature.bind(*[None] * takes)
+    except TypeError as error:
+        values = "one value" if takes == 1 else f"{takes} values"
+        shown = getattr(function, "__qualname__", repr(function))
+        message = f"{call}: expected a function of {values} as {argument} but got {shown}{signature}: {error}"
+        raise InvalidArgument(message) from None
 
 
 def _check_count(call: str, n: object) -> None:

@@ -152,7 +152,7 @@ def combine_updates(table: Reactive, initial: Any, combine: Callable[[Any, Any],
         Thesis, Table 4.2 and L37; SEMANTICS 2.7.
     """
     check_table("combine_updates", table)
-    check_callable("combine_updates", "combine", combine)
+    check_callable("combine_updates", "combine", combine, 2)
     layers = rows_of("x", updating("x", initial, combine), None)
     return derived("combine_updates", (table,), {"x": table}, Part("x"), layers)
 
@@ -187,6 +187,7 @@ def key_function(call: str, by: Any) -> Callable[[Any], Any]:
     if not callable(by):
         message = f"{call}: expected a field's name or a function but got by={by!r} (type={type(by).__name__})"
         raise InvalidArgument(message)
+    check_callable(call, "by", by)
     function: Callable[[Any], Any] = by
     return function
 

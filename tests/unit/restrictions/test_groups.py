@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.errors import CartesiusError, InvalidArgument, NotStorable
-from restrictions import most_recently, retracting, tumbling
+from restrictions import most_recently, retracting, streams, tables, tumbling
 from restrictions.table_operators.aggregation import totalling, totalling_by
 from restrictions.tables import Group, Monoid, aggregate, count, max_, mean, min_, reduce, sum_
 
@@ -359,3 +359,30 @@ def test_a_total_goes_on_after_a_restore():
 def test_what_is_no_group_is_refused_at_once_in_the_name_of_what_was_called(make, arguments, options, message):
     with pytest.raises(InvalidArgument, match=message):
         make(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda wrong: aggregate(s, count, by=wrong, restrict=tumbling(10)),
+            "aggregate: expected a function of one value as by",
+        ),
+        (lambda wrong: reduce(t, count, by=wrong), "reduce: expected a function of one value as by"),
+        (lambda wrong: streams.map_(s, wrong), "map_: expected a function of one value as function"),
+        (lambda wrong: streams.scan(s, wrong, initial=0), "scan: expected a function of 2 values as combine"),
+        (lambda wrong: tables.map_table(t, wrong), "map_table: expected a function of one value as function"),
+        (lambda wrong: tables.combine_updates(t, 0, wrong), "combine_updates: expected a function of 2 values"),
+    ],
+)
+@pytest.mark.parametrize("wrong", [lambda: 1, lambda a, b, c: a])
+def test_a_function_of_another_number_of_values_is_refused_at_once(make, message, wrong):
+    with pytest.raises(InvalidArgument, match=f"{message}.* but got .*lambda"):
+        make(wrong)
+
+
+@pytest.mark.parametrize(
+    "function", [str, abs, lambda *values: values, lambda value, other=2: value, operator.itemgetter(0)]
+)
+def test_a_function_that_can_take_one_value_is_one(function):
+    streams.map_(s, function)
