@@ -217,7 +217,10 @@ class Compiled:
                 engine._journal.is_open = False
                 raise _as_reason(given.stopped_by)
             if given.stopped_by is not None:
-                found = self._computed(engine, between(feed, 0, given.done), found.loaded)
+                try:
+                    found = self._computed(engine, between(feed, 0, given.done), found.loaded)
+                except Exception as error:  # a body gives something else than a moment ago: what is written has changed
+                    raise given.stopped_by from error
         late = sorted([*found.late, *given.late], key=itemgetter(0))
         if self.part is not None and found.late and given.late:
             late = self.part.in_order(found.late, given.late)

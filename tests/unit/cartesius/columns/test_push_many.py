@@ -13,9 +13,9 @@ from cartesius import Engine, Reactive, Update, correlate, storable
 from cartesius.columns.batches.running import compiled_of
 from cartesius.columns.results import events_of, table_of
 from cartesius.data.events import Delete, Event
-from cartesius.errors import InvalidArgument, NotStorable, WrongThread
+from cartesius.errors import EngineBroken, InvalidArgument, NotStorable, WrongThread
 from restrictions import combine_latest, key_by, most_recently, optionally, retracting, take, zip_
-from restrictions.streams import map_
+from restrictions.streams import map_, scan
 from restrictions.tables import map_table
 
 LEFT, RIGHT = Reactive("left"), Reactive("right")
@@ -335,3 +335,24 @@ def test_outputs_take_turns_step_by_step():
     expected = [event for reactive, value in pushes for event in other.push(reactive, value)]
     assert events_of(engine.push_many(BATCH)) == expected
     assert len({event.reactive for event in expected}) == 2
+
+
+def test_what_a_body_raises_that_fails_for_a_while_comes_out_and_the_engine_says_that_it_is_broken():
+    """A body of which one part was computed in columns, and that raises as they are computed anew."""
+    calls = [0]
+
+    def lookup(value):
+        calls[0] += 1
+        if calls[0] >= 4:
+            message = "down"
+            raise OSError(message)
+        return value
+
+    x, y = Reactive("x"), Reactive("y")
+    latest = map_(combine_latest(x, y), lambda pair: lookup(pair[0].v))
+    engine = Engine(latest, scan(x, lambda total, row: total + lookup(row.v), initial=0))
+    with pytest.raises(OSError, match="down"):
+        engine.push_many({y: {"v": [0], "order": [0]}, x: {"v": [1, 2], "order": [1, 2]}})
+    calls[0] = 0
+    with pytest.raises(EngineBroken):
+        engine.push(x, {"v": 1})
