@@ -14,7 +14,7 @@ from cartesius.batching.floored_deadlines import FlooredDeadlines, Waiting
 from cartesius.data.events import LATEST
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from cartesius.data.events import Time
     from cartesius.data.journals import Journal
@@ -141,6 +141,15 @@ class Deadlines(Generic[A]):
                 return item
             self.journal.change(self._drop_first, partial(self._leave, item))
         return None
+
+    def due_by(self, time: int) -> Iterator[Deadline[A]]:
+        """Iterate over those that wait for the clock and are due by ``time``; no others are looked at."""
+        places = [0]
+        while places:
+            place = places.pop()
+            if place < len(self.heap) and self.heap[place][0] <= time:
+                yield self.heap[place]
+                places += (2 * place + 1, 2 * place + 2)
 
     def add_floored(self, installed: A) -> None:
         """Let the deadlines of a restriction wait for floors from now on."""

@@ -142,7 +142,9 @@ def restated(
         column = pa.concat_arrays([column])
         items = [column.field(place) for place in range(len(fields))]
     if kind is not None and (field.metadata or {}).get(KIND) == WINDOW:
-        items = [_instants(item, kind, length) for item in items]
+        bounds = [_instants(item, kind, length) for item in items]
+        if not any(pa.types.is_integer(bound.type) for bound in bounds):  # else one has no year, and both stay in units
+            items = bounds
         found = [one.with_type(item.type) for one, item in zip(fields, items, strict=True)]
     else:
         inner = [restated(item, one, texts, kind, length) for item, one in zip(items, fields, strict=True)]

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _CHUNK: Final = 1 << 16
 _HEAD: Final = 1024
 """How many bytes, at most, tell a file from others."""
+_LOOKS: Final = 100
+"""How often a file is looked for that is being renamed."""
 _MANY: Final = 256
 """After how many rows other tasks have their turn."""
 _LOG: Final = logging.getLogger(__name__)
@@ -193,20 +195,18 @@ class FileSource:
         Raises:
             InvalidArgument: It was removed.
         """
-        while True:
+        for _ in range(_LOOKS):  # it may be renamed while the folder is looked at, too
             with suppress(FileNotFoundError):
                 file = path.open("rb")
                 if os.fstat(file.fileno()).st_ino == number:
                     return file
                 file.close()
-            try:
-                path = next(path for path, other in with_rotated(self.path).items() if other == number)
-            except StopIteration:
-                message = (
-                    f"FileSource: expected {str(path)!r}, which was to be read next, but it was removed before it was"
-                    " read; let the rotation keep more files, or begin anew, without the position"
-                )
-                raise InvalidArgument(message) from None
+            path = next((path for path, other in with_rotated(self.path).items() if other == number), path)
+        message = (
+            f"FileSource: expected {str(path)!r}, which was to be read next, but it was removed before it was read; let"
+            " the rotation keep more files, or begin anew, without the position"
+        )
+        raise InvalidArgument(message)
 
     def _found(self, told: dict[str, Any]) -> dict[Path, int]:
         """Return the file in which to go on, and those that have come after it, if it is there."""

@@ -96,8 +96,8 @@ async def run_stream(
         patience: How long a source that has nothing is waited for, so that others do not overtake it.
         close: Whether the inputs end when all sources have: absence is certain then. Nothing can come after it.
         late: Called with each event that came too late, or was set aside, or that is refused (a row without the key
-            of its table), and why; by default it is logged.
-        on_error: What becomes of an event on which the program raises, as `correlate_frames` has it: ``"fail"``, the
+            of its table, a key that cannot be hashed, a text that is to be summed), and why; by default it is logged.
+        on_error: What becomes of an event on which a body raises, as `correlate_frames` has it: ``"fail"``, the
             run ends with the error, and meets the event again when it is started anew; ``"dead_letter"``, ``late`` is
             called with it, and all others are used as if it had never come; ``"unknown"``, the rules of packs are
             undecided. What falls due at some time, such as the end of a window, raises in any case.

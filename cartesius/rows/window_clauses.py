@@ -17,7 +17,7 @@ from cartesius.plan import facts
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from cartesius.data.entries import Entry
     from cartesius.data.events import Window
@@ -122,12 +122,21 @@ def close_window(window: Window, *, displaces: bool = False) -> None:
                     displace(slot, entry)
                 else:
                     join.batch.expire(slot, entry)
-    # Under other keys the window is let go of after this; of those copies the last was made last.
-    others = ((*one, window) for one in reversed(installed.copies) if one != key)
     windows = join.batch.windows
     is_shared = windows is not None and windows.are_rows_shared
-    heir = next((one for one in others if window in installed.copies[one[:-1]].contents), None) if is_shared else None
-    join.close((*key, window), heir, displaces=displaces)
+    join.close((*key, window), _heir(installed, key, window) if is_shared else None, displaces=displaces)
+
+
+def _heir(installed: Any, key: tuple[Any, ...], window: Window) -> tuple[Any, ...] | None:
+    """Return other keys under which a window is let go of after this, and it; None: there are none."""
+    deadlines = installed.join.world.deadlines
+    others: Iterable[tuple[Any, ...]] = reversed(installed.copies)
+    if deadlines.present is not None and not installed.floor_slots:  # then it is due there at this time as well
+        others = (one for _, _, _, who, one in deadlines.due_by(deadlines.present) if who is installed)
+    copies = installed.copies
+    return next(
+        ((*one, window) for one in others if one != key and one in copies and window in copies[one].contents), None
+    )
 
 
 def of_window(slot: Slot, entry: Entry) -> list[Entry]:

@@ -112,9 +112,22 @@ def _absence_in_span(source: str, name: str, slot: int, over: Span, value: Evalu
 
 
 def reading(leaf: Term, slots: Mapping[str, int]) -> Evaluate:
-    """Return what is compared of a leaf: its value; what is missing of it; of a span also where it first fails."""
+    """Return what is compared of a leaf: its value; what is missing of it; of a span also where it first fails.
+
+    What it raises is compared as well: it counts where a rule reads the leaf, and comes of that.
+    """
     value = as_it_is(leaf, slots) if isinstance(leaf, Prediction) else compiled(leaf, slots)
     if not isinstance(leaf, Prediction | Throughout):
-        return value
+        return _or_raised(value)
     beside = [*absences(leaf, slots), *(evaluate for evaluate, _ in shown(leaf, slots).values())]
-    return lambda situation: (value(situation), *(evaluate(situation) for evaluate in beside))
+    return _or_raised(lambda situation: (value(situation), *(evaluate(situation) for evaluate in beside)))
+
+
+def _or_raised(evaluate: Evaluate) -> Evaluate:
+    def read(situation: Situation) -> Any:
+        try:
+            return evaluate(situation)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+
+    return read

@@ -449,3 +449,11 @@ def test_a_datetime_that_has_no_year_in_utc_is_noted_and_saved(at):
         engine.push(source, 1, at=(NOON, NOON) if at.year == 1 and source is right else at)
     again = Engine.restore(before, latest, changes=[engine.changes_since(mark)])
     assert again.snapshot() == engine.snapshot()
+
+
+@pytest.mark.parametrize("at", [datetime(9999, 12, 30, tzinfo=UTC), datetime(1, 1, 1, 23, tzinfo=UTC)])
+def test_a_batch_shows_such_a_window_as_a_push_does(at):
+    totals = aggregate(left, count, restrict=tumbling(timedelta(days=10)))
+    many, one = Engine(totals), Engine(totals)
+    assert events_of(many.push_many({left: {"value": [1], "at": [at]}})) == one.push(left, 1, at=at)
+    assert many.query(totals) == one.query(totals)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -14,7 +14,21 @@ from hypothesis import strategies as st
 from cartesius import Engine, Reactive, correlate
 from cartesius.columns.results import events_of
 from cartesius.errors import InvalidArgument
-from dsl import RulePack, Source, against, another, instant, not_, number_of, require, when
+from dsl import (
+    RulePack,
+    Source,
+    against,
+    another,
+    instant,
+    known,
+    known_or,
+    not_,
+    number_of,
+    optional,
+    require,
+    throughout,
+    when,
+)
 from dsl.units import centimetres, hours, metres
 
 vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres, berth=str)
@@ -223,6 +237,7 @@ def test_a_requirement_about_pairs_is_unknown_with_those_with_whom_it_raises(tie
 
 port = Source("port", key="id", id=int, kind=str, has_pilot=bool, depth=metres, stay=hours, eta=instant, etd=instant)
 tug = Source("tug", key="id", id=int, free=bool)
+tide = Source("tide", key="gauge", gauge=str, height=optional(metres), forecast=True)
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ROW = {"id": 1, "kind": "oil", "has_pilot": True, "depth": 9.0, "stay": 1.0, "eta": NOON, "etd": NOON}
 WRONG = [
@@ -282,3 +297,36 @@ def test_numbers_of_other_libraries_are_numbers(value):
     engine = Engine(made.table())
     engine.push(made.sources["port"], {**ROW, "depth": value, "has_pilot": np.bool_(True)})
     assert engine.query(made.table())[1].status == "allowed"
+
+
+SPAN = throughout(port.eta, port.eta + 2 * hours)
+FORESEEN = [
+    (SPAN(tide.height >= 1 * metres), {"tide": {"height": True}}),
+    (SPAN(tide.height >= 1 * metres), {"tide": {"height": "deep"}}),
+    (SPAN(known(tide.height)), {"tide": {"height": "deep"}}),
+    (SPAN(known_or(tide.height, 2 * metres) >= 1 * metres), {"tide": {"height": True}}),
+    (SPAN(tide.height >= port.depth), {"port": {"depth": "deep"}}),
+    (SPAN(tide.height >= 1 * metres), {"port": {"eta": "soon"}}),
+    (tide.at(port.eta).height >= 1 * metres, {"port": {"eta": "soon"}}),
+    (tide.at(port.eta).height >= 1 * metres, {"tide": {"height": "deep"}}),
+]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize(("condition", "wrong"), FORESEEN, ids=[f"{one} of {given}" for one, given in FORESEEN])
+def test_what_raises_of_a_prediction_is_unknown_where_that_is_asked_for(condition, wrong, tier):
+    made = RulePack("p", subject=port, links=[tide.gauge == "R"])
+    with made:
+        require(condition, name="rule")
+    tides = {"gauge": "R", "issued": NOON, "start": NOON, "end": NOON + timedelta(hours=9), "height": 3.0}
+    rows = {"tide": tides | wrong.get("tide", {}), "port": ROW | wrong.get("port", {})}
+
+    def pushed(on_error):
+        engine = Engine(made.table(), tier=tier, on_error=on_error)
+        for name, row in rows.items():
+            engine.push(made.sources[name], row, at=NOON)
+        return engine.query(made.table())[1].status
+
+    assert pushed("unknown") == "unknown"
+    with pytest.raises(TypeError):
+        pushed("fail")

@@ -474,3 +474,19 @@ def test_a_type_of_a_column_that_is_not_there_is_refused(tmp_path):
     path.write_text("id,n\n1,2\n")
     with pytest.raises(CartesiusError, match="types= has but there is no 'idd'; did you mean 'id'"):
         read(FileSource(path, types={"idd": int}, follow=False))
+
+
+def test_a_file_that_is_renamed_again_while_the_folder_is_looked_at_is_no_removed_one(tmp_path, monkeypatch):
+    path, looks = tmp_path / "orders.jsonl", []
+    append(path, '{"id": 1}\n')
+
+    def renamed_again(path):
+        found = with_rotated(path)
+        looks.append(found)
+        if len(looks) == 1:
+            path.rename(tmp_path / "orders.jsonl.1")
+            append(path, '{"id": 2}\n')
+        return {one: number for one, number in found.items() if len(looks) != 2 or one == path}
+
+    monkeypatch.setattr("cartesius.connectors.growing_files.with_rotated", renamed_again)
+    assert [row["id"] for row in read(FileSource(path, idle=steps(lambda: None)))] == [1, 2]
