@@ -131,7 +131,7 @@ def _forecast(call: str, source: Declaration, given: object, on_error: OnError) 
 
 def _value(call: str, label: str, kind: Kind, given: Any, on_error: OnError) -> Any:
     """Return ``given`` bare, in the unit of ``kind``; None stays None."""
-    if given is None:
+    if given is None or (isinstance(given, datetime) and given != given):  # noqa: PLR0124 - NaT of pandas
         return None
     if isinstance(given, Expression):
         return _converted(call, label, kind, given, on_error)

@@ -7,6 +7,7 @@ from enum import Enum
 from fractions import Fraction
 
 import numpy
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -158,3 +159,12 @@ def test_the_time_of_judging_is_an_instant_or_a_datetime():
     assert (verdict.status, verdict.because[0].missing) == ("unknown", ("now",))
     with pytest.raises(DimensionMismatch, match=r"port\.check: expected an instant for now but got 1\.5"):
         made.check({"ship": {"id": 1}}, now=1.5)  # type: ignore[arg-type]  # wrong on purpose
+
+
+@pytest.mark.parametrize("on_error", ["fail", "unknown"])
+def test_an_instant_of_pandas_that_is_none_is_missing(on_error):
+    ship = Source("ship", key="id", id=int, eta=instant)
+    made = RulePack("p", subject=ship)
+    with made:
+        require(ship.eta <= datetime(2026, 3, 1, tzinfo=UTC))
+    assert made.check({"ship": {"id": 1, "eta": pd.NaT}}, on_error=on_error).status == "unknown"
