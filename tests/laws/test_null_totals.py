@@ -62,12 +62,17 @@ TOTALS: dict[str, tuple[Any, str]] = {
 IN_KERNELS = {name for name in TOTALS if not name.endswith((" d", " s", " x"))}
 """What columns total: numbers, and counts of them; what is left, and NaN, is combined row by row."""
 SMALL = st.none() | st.none() | st.integers(-3, 3)
-ROWS = st.fixed_dictionaries({
-    "n": SMALL, "m": SMALL, "s": st.sampled_from([None, "a", "b"]),
-    "f": SMALL.map(lambda n: None if n is None else n / 2),
-    "x": st.none() | st.sampled_from([NAN, 0.5, 1.0, -2.0]),
-    "d": SMALL.map(lambda n: None if n is None else Decimal(n) / 4), "g": st.sampled_from([None, "x", "y"]),
-})  # fmt: skip
+ROWS = st.fixed_dictionaries(
+    {
+        "n": SMALL,
+        "m": SMALL,
+        "s": st.sampled_from([None, "a", "b"]),
+        "f": SMALL.map(lambda n: None if n is None else n / 2),
+        "x": st.none() | st.sampled_from([NAN, 0.5, 1.0, -2.0]),
+        "d": SMALL.map(lambda n: None if n is None else Decimal(n) / 4),
+        "g": st.sampled_from([None, "x", "y"]),
+    }
+).map(lambda row: {name: row[name] for name in TYPES})  # in the one order that the columns of a batch have
 Row = dict[str, Any]
 Step = tuple[Any, Row | None, int]
 """The key of a row, or what takes its place; the row, None if it is deleted; the time."""
