@@ -6,7 +6,8 @@ Invariant: a value is of one sort at most, but for ints, which may be instants.
 from __future__ import annotations
 
 from datetime import datetime
-from numbers import Number
+from decimal import Decimal
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -41,4 +42,4 @@ def is_of_sort(value: Any, sort: ValueSort) -> bool:
             return isinstance(value, str)
         case "instant" if isinstance(value, datetime):
             return True
-    return isinstance(value, Number) and not is_truth
+    return isinstance(value, Real | Decimal) and not is_truth

@@ -85,7 +85,8 @@ def _draw_rules(axes: Axes, found: Comparison, subject: str) -> None:
 
 def _draw_times(axes: Axes, found: Comparison) -> None:
     """Draw how many subjects have another status, by what it becomes: the mean of each of many stretches."""
-    edges = np.linspace(found.start, max(found.end, found.start + 1), _BINS + 1)
+    # Of a history of one moment, too, each stretch lasts: a microsecond.
+    edges = np.linspace(found.start, max(found.end, found.start + _BINS), _BINS + 1)
     table = found.differences
     before, after = (table.column(f"status_{side}").to_pylist() for side in ("before", "after"))
     starts, ends = (table.column(name).cast("int64").to_numpy() for name in ("start", "end"))

@@ -118,15 +118,12 @@ def reading(leaf: Term, slots: Mapping[str, int]) -> Evaluate:
     """
     value = as_it_is(leaf, slots) if isinstance(leaf, Prediction) else compiled(leaf, slots)
     if not isinstance(leaf, Prediction | Throughout):
-        return _or_raised(value)
+        return value
     beside = [*absences(leaf, slots), *(evaluate for evaluate, _ in shown(leaf, slots).values())]
-    return _or_raised(lambda situation: (value(situation), *(evaluate(situation) for evaluate in beside)))
 
-
-def _or_raised(evaluate: Evaluate) -> Evaluate:
     def read(situation: Situation) -> Any:
         try:
-            return evaluate(situation)
+            return (value(situation), *(evaluate(situation) for evaluate in beside))
         except Exception as error:
             return f"{type(error).__name__}: {error}"
 

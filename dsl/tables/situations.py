@@ -20,6 +20,7 @@ import attrs
 
 from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
+from cartesius.expressions.value_sorts import is_of_sort
 from dsl.meaning.schedules import Forecasting, Schedule, scheduled
 from dsl.meaning.term_expressions import constant_in
 from dsl.refusals.errors import DimensionMismatch, refusal
@@ -169,13 +170,13 @@ def _fits(given: object, kind: Kind) -> bool:
     """Whether a bare value may stand in a field of ``kind``."""
     match kind:
         case Measure():
-            return isinstance(given, Real) and not isinstance(given, bool)
+            return is_of_sort(given, "number")
         case Choice(members=members):
             return given in members
     if kind == TEXT:
-        return isinstance(given, str)
+        return is_of_sort(given, "text")
     if kind == TRUTH:
-        return isinstance(given, bool)
+        return is_of_sort(given, "truth")
     if kind == INSTANT:
         is_aware = isinstance(given, datetime) and given.utcoffset() is not None
         return is_aware or (isinstance(given, Integral) and not isinstance(given, bool))

@@ -6,6 +6,7 @@ import pytest
 
 from dsl import RulePack
 from dsl.comparison import compare
+from dsl.comparison.comparison_picture import draw
 
 DAY = "2020-06-30T"
 VESSEL = "pack: p\nsubject: vessel\nsource vessel by mmsi:\n    mmsi: number\n"
@@ -52,3 +53,11 @@ def test_packs_with_forecasts_are_compared(tmp_path):
         ("allowed", "restricted"): 2.0,
         ("allowed", "allowed"): 1.0,
     }
+
+
+def test_a_history_of_one_moment_is_drawn(tmp_path):
+    """Warnings are errors here: its stretches lasted nothing, and were divided by that."""
+    pack = RulePack.from_text(f"{VESSEL}it must hold that mmsi is at least 1\n")
+    (tmp_path / "vessel.csv").write_text(f"time,mmsi\n{DAY}12:00Z,1\n")
+    draw(compare(pack, pack, tmp_path), tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 1000

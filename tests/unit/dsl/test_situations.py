@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cartesius import Engine
 from cartesius.errors import InvalidArgument
 from dsl import DimensionMismatch, RulePack, Source, choice, instant, now, optional, position, require
 from dsl.declarations.sources import declaration
@@ -168,3 +170,15 @@ def test_an_instant_of_pandas_that_is_none_is_missing(on_error):
     with made:
         require(ship.eta <= datetime(2026, 3, 1, tzinfo=UTC))
     assert made.check({"ship": {"id": 1, "eta": pd.NaT}}, on_error=on_error).status == "unknown"
+
+
+@pytest.mark.parametrize("depth", [Decimal("9.5"), numpy.float32(9.5), Fraction(19, 2), 9.5])
+def test_check_takes_what_an_engine_takes_for_numbers_and_truth_values(depth):
+    berth = Source("berth", key="id", id=int, depth=metres, is_free=bool)
+    made = RulePack("p", subject=berth)
+    with made:
+        require((berth.depth == 9.5 * metres) & berth.is_free)
+    row = {"id": 1, "depth": depth, "is_free": numpy.bool_(True)}
+    engine = Engine(made.table())
+    (event,) = engine.push(made.sources["berth"], row)
+    assert event.value.value.status == made.check({"berth": row}).status == "allowed"
