@@ -21,7 +21,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
@@ -385,10 +385,26 @@ def _age_of(behind: str) -> tuple[int, ...]:
 def without_copies(files: Mapping[Path, int], growing: Path) -> dict[Path, int]:
     """Return files without those of the same content as one before, which is logged; the one that grows stays."""
     found: dict[Path, int] = {}
+    alike: dict[Any, list[Path]] = {}  # only these are compared: there may be hundreds of files, of one size
     for path, number in files.items():
-        like = next((other for other in found if path != growing and filecmp.cmp(path, other, shallow=False)), None)
+        others = [] if path == growing else alike.setdefault(_sight_of(path), [])
+        like = next((other for other in others if filecmp.cmp(path, other, shallow=False)), None)
         if like is None:
             found[path] = number
+            others.append(path)
         else:
             _LOG.warning("%s has what %s has, and is taken for a copy of it: it is not read", path, like)
     return found
+
+
+def _sight_of(path: Path) -> tuple[int, str]:
+    """Return what copies have in common, and most others do not: their length, and how they begin."""
+    now = path.stat()
+    return now.st_size, _beginning(path, now.st_ino, now.st_size, now.st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)  # all are looked at after each file
+def _beginning(path: Path, *_: int) -> str:
+    """Return a digest of how a file begins, which is read anew once it is another or has changed."""
+    with path.open("rb") as file:
+        return _digest(file.read(_HEAD))

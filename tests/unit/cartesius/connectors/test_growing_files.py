@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import filecmp
+import hashlib
 import json
 import os
 from decimal import Decimal
@@ -490,3 +491,19 @@ def test_a_file_that_is_renamed_again_while_the_folder_is_looked_at_is_no_remove
 
     monkeypatch.setattr("cartesius.connectors.growing_files.with_rotated", renamed_again)
     assert [row["id"] for row in read(FileSource(path, idle=steps(lambda: None)))] == [1, 2]
+
+
+def test_of_many_rotated_files_of_one_size_only_those_that_begin_alike_are_compared(tmp_path, monkeypatch):
+    path = tmp_path / "orders.jsonl"
+    for age in range(60, 0, -1):
+        append(tmp_path / f"orders.jsonl.{age}", f'{{"id": {100 - age}}}\n')
+    append(path, '{"id": 100}\n')
+    source = FileSource(path, idle=steps())
+    first = tmp_path / "orders.jsonl.60"
+    head = hashlib.blake2b(b"", digest_size=16).hexdigest()
+    source.seek({"offset": 0, "head": head, "file": first.stat().st_ino})
+    compared = []
+    compare = filecmp.cmp
+    monkeypatch.setattr(filecmp, "cmp", lambda *files, **how: compared.append(files) or compare(*files, **how))
+    assert [row["id"] for row in read(source)] == [*range(40, 101)]
+    assert not compared
