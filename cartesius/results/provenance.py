@@ -200,8 +200,11 @@ class Provenance:
         """
         lines = [self.text(record), *self._branches(record, until), *(f"  is {place}" for place in places)]
         became = [self.text(self.records[made]) for made in _known(record.results, until)]
-        if not became and not record.parts:
-            became = ["nothing so far"]
+        if not record.parts:
+            if not record.is_input:
+                lines.insert(1, "  of events that are not noted one by one, as those of a total")
+            elif not became:
+                became = ["nothing so far"]
         return "\n".join([*lines, *(f"  became: {text}" for text in became)])
 
     def _ancestors(self, keys: list[Any]) -> list[Any]:

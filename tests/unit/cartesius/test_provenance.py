@@ -29,6 +29,7 @@ from restrictions import (
     zip_,
 )
 from restrictions.streams import buffer, map_, rolling, scan
+from restrictions.tables import aggregate, sum_
 from restrictions.windows import accumulated, dstream, istream, on_close, rstream
 
 
@@ -124,6 +125,12 @@ def test_an_event_that_a_gate_holds_says_which(a, b):
     assert "seen by a: arrive aligning('a', 'b')" in text
     assert "most_recently" not in text
     assert "became: nothing so far" in text
+
+
+def test_a_total_says_that_what_it_is_of_is_not_noted(a):
+    engine = Engine(aggregate(a, sum_, restrict=tumbling(10)), trace=True)
+    (total,) = engine.push(a, 3, at=1)
+    assert engine.why(total).splitlines()[1:] == ["  of events that are not noted one by one, as those of a total"]
 
 
 def left(engine):
