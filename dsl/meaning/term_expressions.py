@@ -193,9 +193,9 @@ def _expressed(term: Term, cells: Collection[str]) -> Expression:
             shared = common(left, right) if isinstance(left.kind, Measure) else None
             return lifted(_OPERATORS[symbol], of(left, shared), of(right, shared), name=text(term))
         case Junction(symbol, left, right):
-            return Apply(both if symbol == "and" else either, (of(left), of(right)), text(term))
+            return Apply(both if symbol == "and" else either, (of(left), of(right)), symbol)
         case Not(operand):
-            return Apply(opposite, (of(operand),), text(term))
+            return Apply(opposite, (of(operand),), "not")
         case Between(operand, low, high):
             shared = operand.kind if isinstance(operand.kind, Measure) else None
             return _between(term, of(operand), of(low, shared), of(high, shared))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add, and_, or_
+
 import pytest
 
 from cartesius import Reactive
 from cartesius.errors import CartesiusError, InvalidArgument
-from dsl import InvalidRule, RulePack, require
+from dsl import InvalidRule, RulePack, named, require
+from dsl.text.headings import DEEPEST_NAMED
 from dsl.units import knots, metres
 from tests.unit.dsl.harbour import pack, vessel, wind
 
@@ -70,3 +74,36 @@ def test_a_pack_shows_what_it_is():
 def test_every_refusal_is_a_cartesius_error():
     with pytest.raises(CartesiusError):
         require(vessel.length < 9 * metres)
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [
+        lambda limit, times: reduce(and_, [limit] * times),
+        lambda limit, times: reduce(or_, [limit] * times),
+        lambda limit, times: reduce(lambda inner, _: ~(limit & inner), range(times // 2), limit),
+        lambda _, times: reduce(add, [vessel.draught] * times) <= 10 * metres,
+    ],
+    ids=["a conjunction", "a disjunction", "a nest", "a sum"],
+)
+def test_an_expression_that_is_nested_too_deep_is_refused_where_it_is_required(endless):
+    limit = vessel.draught <= 10 * metres
+    deep = RulePack("deep", subject=vessel)
+    with deep:
+        require(endless(limit, DEEPEST_NAMED - 10))
+        with pytest.raises(InvalidRule, match=f"expected of an expression at most 5000 parts, {DEEPEST_NAMED} in one"):
+            require(endless(limit, 400))
+    assert len(deep.statements) == 1
+    assert isinstance(deep.table(), Reactive)
+
+
+def test_an_expression_of_too_many_parts_is_refused_where_it_is_required():
+    twice = reduce(lambda inner, _: inner + inner, range(13), vessel.draught)
+    with RulePack("vast", subject=vessel), pytest.raises(InvalidRule, match="at most 5000 parts"):
+        require(twice <= 10 * metres)
+
+
+def test_names_in_names_are_as_deep_as_a_text_may_have_them():
+    with pack() as rules:
+        require(reduce(lambda inner, n: named(f"x{n}", inner + 1 * metres), range(95), vessel.draught) <= 99 * metres)
+    assert isinstance(rules.table(), Reactive)
