@@ -23,7 +23,7 @@ from cartesius import Engine
 from cartesius.drawing.html_tables import paragraphs
 from cartesius.language.lenience import checked_on_error
 from cartesius.programs.live_programs import LiveProgram
-from dsl.declarations.admission import admit_other, admit_pairs, admit_totals, refuse_relations
+from dsl.declarations.admission import admit_other, admit_pairs, admit_totals, refuse_endless, refuse_relations
 from dsl.declarations.forecasts import refuse_bare
 from dsl.declarations.sources import Source, declaration
 from dsl.english.explaining import Plan
@@ -43,9 +43,9 @@ from dsl.tables.situation_tables import complete_tables
 from dsl.tables.situations import bare_now
 from dsl.terms.links import oriented
 from dsl.terms.statements import conditions, requirement_names
-from dsl.terms.terms import Observation, extent, sources
+from dsl.terms.terms import Observation, sources
 from dsl.terms.texts import text
-from dsl.text.headings import DEEPEST_NAMED, LARGEST, Headings
+from dsl.text.headings import Headings
 from dsl.text.parsing import Page
 from dsl.text.printing import Printer, printed
 from dsl.text.reading import written_pack
@@ -576,12 +576,7 @@ class RulePack:
 
         In a block about pairs also ``other`` is reached. Nor may a term be endless: what reads it goes down its parts.
         """
-        size, depth = extent(term, LARGEST + 1)
-        if size > LARGEST or depth > DEEPEST_NAMED:
-            expected = f"at most {LARGEST} parts, {DEEPEST_NAMED} in one another, named expressions written out"
-            fix = "split it into several rules, or declare a field for what is computed so often"
-            summary = f"pack {self.name!r}: expected of an expression {expected}, but got {size}, {depth}"
-            raise InvalidRule(refusal(summary, [("fix", fix)]))
+        refuse_endless(self.name, term)
         comparisons_with_now(term, self._subject)
         refuse_bare(term)
         if other is not None:

@@ -8,11 +8,11 @@ Source: STYLE.md, section 2.4 (raise at the line that wrote the rule).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.terms.related_rows import totals
-from dsl.terms.terms import parts, sources
+from dsl.terms.terms import Named, operands, parts, sources
 from dsl.terms.texts import text
 from dsl.terms.timed_terms import Throughout
 
@@ -20,6 +20,38 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dsl.terms.terms import Declaration, Term
+
+
+LARGEST: Final = 5_000
+DEEPEST_NAMED: Final = 100
+"""How many parts an expression may have, and how deep, named expressions written out."""
+
+
+def refuse_endless(pack: str, term: Term) -> None:
+    """Refuse a term of too many parts, or that lie too deep in one another: what reads it goes down its parts.
+
+    Raises:
+        InvalidRule: It is one.
+    """
+    size, deepest = 0, 0
+    waiting = [(term, 1)]
+    while waiting and size <= LARGEST:
+        part, depth = waiting.pop()
+        size, deepest = size + 1, max(deepest, depth)
+        waiting += [(operand, depth + (not isinstance(part, Named))) for operand in operands(part)]
+    check_extent(f"pack {pack!r}", size, deepest)
+
+
+def check_extent(whole: str, size: int, deepest: int) -> None:
+    """Check how many parts an expression of ``whole`` has, and how deep.
+
+    Raises:
+        InvalidRule: They are too many, or too deep.
+    """
+    if size > LARGEST or deepest > DEEPEST_NAMED:
+        expected = f"at most {LARGEST} parts, {DEEPEST_NAMED} in one another, named expressions written out"
+        fix = [("fix", "split it into several rules, or declare a field for what is computed so often")]
+        raise InvalidRule(refusal(f"{whole}: expected {expected}, but got {size}, {deepest}", fix))
 
 
 def admit_other(subject: Declaration, other: Declaration) -> None:

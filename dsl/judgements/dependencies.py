@@ -111,7 +111,7 @@ class Leaves:
             old, new = _bare(before[slot]), _bare(now[slot])
             if old is new:
                 continue
-            if old is None or new is None:
+            if not old or not new:  # one that is too old has no fields, and is no row that came without any
                 found |= all_of_them
                 continue
             for field, bit in fields:

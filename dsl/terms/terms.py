@@ -265,21 +265,6 @@ def parts(term: Term) -> Iterator[Term]:
         waiting += reversed(operands(part))
 
 
-def extent(term: Term, most: int) -> tuple[int, int]:
-    """Return the number of parts of a term, and how deep they lie in one another, names aside; at ``most`` it stops.
-
-    >>> extent(Not(Not(Constant(True, TRUTH))), 10)
-    (3, 3)
-    """
-    size, deepest = 0, 0
-    waiting = [(term, 1)]
-    while waiting and size < most:
-        part, depth = waiting.pop()
-        size, deepest = size + 1, max(deepest, depth)
-        waiting += [(operand, depth + (not isinstance(part, Named))) for operand in operands(part)]
-    return size, deepest
-
-
 def observations(term: Term) -> tuple[Observation, ...]:
     """Return the observations in ``term``, each once, in the order of their first mention; no predictions.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import attrs
 
+from dsl.declarations.admission import check_extent
 from dsl.declarations.functions import named
 from dsl.declarations.relating import another
 from dsl.declarations.sources import FieldType, PlainType, Source, choice, declaration, instant, optional, position
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from dsl.text.parsing import Node, Page
 
 _OPTIONS: Final = {"STALE_AFTER": "stale_after", "FORECAST": "forecast", "KEPT_FOR": "retention"}
-LARGEST: Final = 5_000
-DEEPEST_NAMED: Final = 100
-"""How many parts an expression may have, and how deep, named expressions written out."""
 
 _TYPES: Final[dict[str, PlainType]] = {
     "number_type": float, "text_type": str, "truth_type": bool, "position_type": position, "instant_type": instant,
@@ -166,11 +164,8 @@ class Headings:
             inner = self.extents.get(title_of(node), (1, 1)) if node.data == "name" else (1, 1)
             size, deepest = size + inner[0], max(deepest, depth + inner[1])
             waiting.extend((child, depth + levels(node)) for child in node.children)
-        if size > LARGEST or deepest > DEEPEST_NAMED:
-            with self.page.at(item):
-                fix = [("fix", "split it into several rules, or declare a field for what is computed so often")]
-                expected = f"at most {LARGEST} parts, {DEEPEST_NAMED} in one another, named expressions written out"
-                raise InvalidRule(refusal(f"{self.page.file}: expected {expected}, but got {size}, {deepest}", fix))
+        with self.page.at(item):
+            check_extent(self.page.file, size, deepest)
         return size, deepest
 
     def _define(self, node: Node) -> None:

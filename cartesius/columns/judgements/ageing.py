@@ -126,7 +126,11 @@ class Ageing(Stage):
         phases = [state.more] if before is not None and len(before) else []
         if coming is not None and len(coming):
             phases.append(self._phase(coming, moment))
-        found = Stages.of(joined(rows), together(phases))
+        whole = joined(rows)
+        if not isinstance(whole.payload, Struct) and (whole.deletes is None or not whole.deletes.all()):
+            reason = "rows have other fields than each other"
+            raise NotColumnar(reason)
+        found = Stages.of(whole, together(phases))
         if moment.meets_deadlines and moment.clock is not None and len(moment.clock):
             found = self._met(found, moment.clock)
         return self._compared(found)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dsl import DimensionMismatch, InvalidRule, RulePack, UnknownField
 from dsl.__main__ import main
-from dsl.text.headings import DEEPEST_NAMED, LARGEST
+from dsl.declarations.admission import DEEPEST_NAMED, LARGEST
 from dsl.text.parsing import DEEPEST, LONGEST, LONGEST_LINE
 from dsl.text.vocabulary import RESERVED
 from tests.unit.dsl.test_edit_texts import HARBOUR_RULES

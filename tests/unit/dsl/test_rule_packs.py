@@ -10,7 +10,7 @@ import pytest
 from cartesius import Reactive
 from cartesius.errors import CartesiusError, InvalidArgument
 from dsl import InvalidRule, RulePack, named, require
-from dsl.text.headings import DEEPEST_NAMED
+from dsl.declarations.admission import DEEPEST_NAMED
 from dsl.units import knots, metres
 from tests.unit.dsl.harbour import pack, vessel, wind
 
@@ -90,8 +90,8 @@ def test_an_expression_that_is_nested_too_deep_is_refused_where_it_is_required(e
     limit = vessel.draught <= 10 * metres
     deep = RulePack("deep", subject=vessel)
     with deep:
-        require(endless(limit, DEEPEST_NAMED - 10))
-        with pytest.raises(InvalidRule, match=f"expected of an expression at most 5000 parts, {DEEPEST_NAMED} in one"):
+        require(endless(limit, DEEPEST_NAMED // 2 - 10))
+        with pytest.raises(InvalidRule, match=f"expected at most 5000 parts, {DEEPEST_NAMED} in one"):
             require(endless(limit, 400))
     assert len(deep.statements) == 1
     assert isinstance(deep.table(), Reactive)
