@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, final
 
 import attrs
 
-from cartesius.errors import InvalidArgument, places_of
 from cartesius.expressions.missing_values import Asked, Form
 from dsl.columns.judgement_forms import form_of_pack
 from dsl.columns.simplifying import simplified
@@ -28,7 +27,7 @@ from dsl.judgements.dependencies import Leaves
 from dsl.judgements.presence import comparable, situated, time_of
 from dsl.judgements.remembering import Judged, Memory
 from dsl.judgements.requirement_checks import paired, required
-from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, called, links_raised
+from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, called, links_raised, undeclared
 from dsl.meaning.reevaluation import EVERYTHING, Guarded, Required, Run
 from dsl.meaning.shared_terms import Slots
 from dsl.terms.related_rows import alone, pair_slots, slot_of
@@ -127,11 +126,7 @@ class Judge:
         try:
             return self._judged(rows, now)
         except KeyError as error:
-            message = f"judge: expected rows with all declared fields but one has no {error}; give None if unknown"
-            found = InvalidArgument(message)
-            for place in places_of(error):
-                found.add_note(place)
-            raise found from error
+            raise undeclared(error) from error
 
     def in_columns(self) -> Form | Asked | str:
         """Return what it computes as expressions, or why it is judged row by row."""

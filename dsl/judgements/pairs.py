@@ -21,7 +21,7 @@ from cartesius.expressions.missing_values import Form, Lifted, Observed, both, i
 from dsl.columns.simplifying import simplified
 from dsl.judgements.judges import Judge
 from dsl.judgements.presence import situated, time_of
-from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
+from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, undeclared
 from dsl.meaning.term_expressions import InexpressibleError, expressed
 from dsl.terms.statements import Conditional, Requirement
 from dsl.terms.terms import Junction, Not
@@ -86,7 +86,10 @@ class PairJudge:
         if subject is None or other is None or subject[key] == other[key]:
             return False
         situation = situated((*self.sources, self.pairing.other), (*rows, other), time_of(rows[0]))
-        return not all(holds(situation) for holds, _ in self._judges)
+        try:
+            return not all(holds(situation) for holds, _ in self._judges)
+        except KeyError as error:
+            raise undeclared(error) from error
 
     def leniently(self) -> PairJudge:
         """Return the judgement for which a condition that raises is unknown."""
@@ -192,7 +195,7 @@ def findings_of(pairing: Pairing, tables: Iterable[Shown | None]) -> tuple[tuple
 
 
 def _key(finding: tuple[Key, Reason]) -> Any:
-    return finding[0]
+    return type(finding[0]).__name__, finding[0]  # keys may have come that are not of the declared type
 
 
 GROUP = Group({}, add, negated, lift=lift, finish=shown, name="findings")

@@ -18,7 +18,7 @@ import attrs
 
 from dsl.judgements.contributions import Contribution, Part, nothing_missing
 from dsl.meaning.evaluation import Situation, compiled
-from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, hashed
+from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, hashed, undeclared
 from dsl.meaning.term_expressions import STALE
 from dsl.terms.dimensions import Measure
 from dsl.terms.texts import text
@@ -65,13 +65,19 @@ class Contributing:
         situation = Situation((row,))
         if row is not None and STALE in row:
             return (Contribution(missing=((self.tallying.source.name, 1),)),) * len(self._parts)
-        is_astray = self._key is not None and self._key(situation) is None
-        missing = self._key_doubt(situation) if is_astray else ()
-        return tuple(part.contribution(situation, missing) for part in self._parts)
+        try:
+            is_astray = self._key is not None and self._key(situation) is None
+            missing = self._key_doubt(situation) if is_astray else ()
+            return tuple([part.contribution(situation, missing) for part in self._parts])
+        except KeyError as error:
+            raise undeclared(error) from error
 
     def key(self, row: Row) -> Any:
         """Return the key of the tally that the row belongs to."""
-        value = None if self._key is None else self._key(Situation((row,)))
+        try:
+            value = None if self._key is None else self._key(Situation((row,)))
+        except KeyError as error:
+            raise undeclared(error) from error
         return ASTRAY if value is None else value
 
     def tally(self, rows: Iterable[Row]) -> dict[Any, tuple[Contribution, ...]]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from cartesius.errors import shortened
+from cartesius.errors import InvalidArgument, places_of, shortened
 from cartesius.expressions.missing_values import both, either, opposite
 from dsl.meaning import foreseen
 from dsl.meaning.evaluation import Situation, as_it_is, compiled
@@ -97,6 +97,19 @@ def _absence(observation: Observation, slots: Mapping[str, int]) -> Callable[[Si
     return lambda situation: source if situation.rows[slot] is None else field if value(situation) is None else None
 
 
+def undeclared(error: KeyError) -> InvalidArgument:
+    """Return what is said of a row that has not all fields, to be raised from the error of whoever looked for one.
+
+    >>> str(undeclared(KeyError("draught")))
+    "judge: expected rows with all declared fields but one has no 'draught'; give None if unknown"
+    """
+    message = f"judge: expected rows with all declared fields but one has no {error}; give None if unknown"
+    found = InvalidArgument(message)
+    for place in places_of(error):
+        found.add_note(place)
+    return found
+
+
 def called(statement: Statement) -> str:
     """Return what a rule is called in the notes of an error: its name and text, or, of a block, its condition.
 
@@ -127,8 +140,10 @@ class Compilation:
 
     def why(self, term: Term, evaluate: Evaluate, slots: Mapping[str, int]) -> Doubt:
         """Return what keeps the value of ``term`` unknown, where it is, if ``evaluate`` computes it."""
-        raised, known = self.raised(evaluate, text(term)), doubt_of(term, slots)
-        return lambda situation: raised(situation) or known(situation)
+        written, known = text(term), doubt_of(term, slots)
+        # What is missing may be undecided beside it, and raise: an evaluation ends at the first that is missing.
+        raised, beside = self.raised(evaluate, written), self.raised(known, written)
+        return lambda situation: raised(situation) or beside(situation) or known(situation)
 
 
 def _holding(term: Term, slots: Mapping[str, int]) -> Evaluate:

@@ -26,7 +26,7 @@ from dsl.judgements.pairs import GROUP, PairJudge, form_of_pairs
 from dsl.judgements.presence import Presence
 from dsl.judgements.tallies import ASTRAY, Contributing, GroupOf, IsAstray, Keyed, group
 from dsl.meaning.evaluation import Situation, compiled
-from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, hashed
+from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, hashed, undeclared
 from dsl.tables.lowering import conjunction, equality, reactive
 from dsl.terms import terms
 from dsl.terms.dimensions import Measure
@@ -78,7 +78,10 @@ class Sides:
     def __call__(self, rows: Sequence[Row]) -> tuple[Any, ...] | None:
         """Compute the values."""
         situation = Situation(rows)
-        values = tuple(evaluate(situation) for evaluate in self._evaluate)
+        try:
+            values = tuple([evaluate(situation) for evaluate in self._evaluate])
+        except KeyError as error:
+            raise undeclared(error) from error
         return self.otherwise if None in values else values
 
     def __repr__(self) -> str:

@@ -19,6 +19,7 @@ from dsl import (
     Source,
     against,
     another,
+    between,
     instant,
     known,
     known_or,
@@ -26,6 +27,7 @@ from dsl import (
     number_of,
     optional,
     require,
+    sum_of,
     throughout,
     when,
 )
@@ -330,3 +332,65 @@ def test_what_raises_of_a_prediction_is_unknown_where_that_is_asked_for(conditio
     assert pushed("unknown") == "unknown"
     with pytest.raises(TypeError):
         pushed("fail")
+
+
+BOAT = Source("boat", key="id", id=int, basin=str, kind=str, draught=metres, depth=metres)
+OTHER = another(BOAT, "other")
+
+
+def fleet(*rules):
+    pack = RulePack("fleet", subject=BOAT)
+    with pack:
+        for rule in rules:
+            require(rule)
+    return pack
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize(
+    "rule",
+    [
+        BOAT.draught <= BOAT.depth,
+        not_(BOAT.draught <= BOAT.depth),
+        between(BOAT.draught, 1 * metres, BOAT.depth),
+        BOAT.draught + BOAT.depth <= 2 * metres,
+        number_of(OTHER, where=OTHER.kind == BOAT.kind) >= 1,
+    ],
+    ids=str,
+)
+def test_a_field_that_is_left_out_beside_one_that_is_unknown_is_unknown(rule, tier):
+    rows = [("boat", {"id": 1, "basin": "E", "draught": None})]
+    _, table = judged(rows, fleet(rule), on_error="unknown", tier=tier)
+    (reason,) = table[1].because
+    assert (table[1].status, "raised KeyError" in reason.missing[0]) == ("unknown", True)
+
+
+def pairs():
+    pack = RulePack("fleet", subject=BOAT)
+    with pack, against(OTHER, where=OTHER.basin == BOAT.basin):
+        require(OTHER.kind != "tanker")
+    return pack
+
+
+TOTALS = fleet(sum_of(OTHER.draught, where=OTHER.basin == BOAT.basin) <= 9 * metres)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize(
+    ("pack", "left_out"), [(pairs(), "kind"), (pairs(), "basin"), (TOTALS, "draught"), (TOTALS, "basin")]
+)
+def test_a_row_without_a_declared_field_is_told_of_pairs_and_totals_too(pack, left_out, tier):
+    row = {"basin": "E", "kind": "tanker", "draught": 3.0}
+    lacking = {name: value for name, value in row.items() if name != left_out}
+    with pytest.raises(InvalidArgument, match=f"all declared fields but one has no '{left_out}'"):
+        judged([("boat", {"id": 1, **row}), ("boat", {"id": 2, **lacking})], pack, tier=tier)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_keys_of_two_types_are_judged_in_pairs(tier):
+    row = {"basin": "E", "kind": "tanker"}
+    rows = [("boat", {"id": key, **row}) for key in (1, "2", 3, "1")]
+    _, table = judged(rows, pairs(), tier=tier)
+    assert {key: verdict.because[0].others for key, verdict in table.items()} == {
+        1: (3, "1", "2"), "2": (1, 3, "1"), 3: (1, "1", "2"), "1": (1, 3, "2"),
+    }  # fmt: skip

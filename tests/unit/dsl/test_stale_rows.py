@@ -20,7 +20,9 @@ KEYS = {"boat": "id", "berth": "id", "station": None}
 
 @st.composite
 def packs(draw: Any) -> RulePack:
-    ages = {name: {"stale_after": age * microseconds} if draw(st.integers(0, 3)) else {} for name, age in AGES.items()}
+    ages: dict[str, Any] = {name: {} for name in AGES}
+    for name in draw(st.sampled_from([("station",), ("berth", "station"), tuple(AGES)])):
+        ages[name] = {"stale_after": AGES[name] * microseconds}
     boat = Source("boat", key="id", id=int, berth=str, gust=optional(knots), **ages["boat"])
     berth = Source("berth", key="id", id=str, depth=optional(metres), open=optional(bool), **ages["berth"])
     station = Source("station", key=None, gust=optional(knots), **ages["station"])
