@@ -182,6 +182,8 @@ class Batch:
             entry.number = self.world.next_number()
             memory.store(entry)
             self._fresh[slot.index].append(entry)
+            if self.world.provenance is not None:
+                self.world.provenance.stored(entry, slot)
         if before is not None:
             if self.world.provenance is not None:
                 self.world.provenance.departures.lets(before, "the next change of its row")

@@ -3,6 +3,8 @@
 An engine built with ``trace=True`` keeps one record of every event that it has seen, and each call, so that the calls
 can be made again (`cartesius.show`): memory grows with the trace, and a snapshot does not hold it.
 
+This module is over 300 lines because what is noted of an event, and how it is told, are one form.
+
 Invariant: each note knows the call in which it was made; so what was known after an earlier call is known for good.
 
 Source: Cheney, Chiticariu, Tan, Provenance in Databases, 2009 (why-provenance).
@@ -65,6 +67,7 @@ class Provenance:
         self.calendar = calendar
         self.records: dict[Any, Made] = {}
         self._first: dict[Any, Any] = {}  # of each identity, the key of its first record
+        self._taken: dict[Any, Any] = {}  # and of that which was taken in last, also of each input
         self.calls: list[Call] = []
         self.departures = Departures()
 
@@ -79,7 +82,10 @@ class Provenance:
         self.departures.gone = []
         self.calls.append(call)
         if call.event is not None:
-            self._mark(self._record(*_of_event(call.event)), is_input=True)
+            key, told = _of_event(call.event)
+            self._mark(self._record(key, told), is_input=True)
+            for name in (key[0], told.name):
+                self._set(self._taken, name, key)
 
     def _forget_from(self, number: int) -> None:
         del self.calls[number:]
@@ -88,6 +94,13 @@ class Provenance:
         """Record that a handler saw an event."""
         record = self._record(*_of_entry(entry, slot))
         self._note(record.seen, f"{slot.name}: {family.name} {handler}")
+
+    def stored(self, entry: Entry, slot: Slot) -> None:
+        """Record that a row has come into a memory: what a gate has made of the event that is taken in."""
+        if entry.row_key is not ABSENT:
+            key, told = _of_entry(entry, slot)
+            self._record(key, told)
+            self._link(slot.name, key)
 
     def left(self, entry: Entry, slot: Slot, fate: Fate) -> None:
         """Record that an event has left a memory, and why."""
@@ -110,11 +123,16 @@ class Provenance:
     def _link(self, slot: str, key: Any) -> None:
         """Record of what a run, or what a gate makes of an event, is made: its identity is of those of the events."""
         made, identity = self.records[key], key[0]
-        if made.parts or made.is_input or made.told.is_change:
+        if made.parts or made.is_input:
             return
-        members = [origin(one) for one in identity] if isinstance(identity, tuple) else []
-        known = [self._first[one] for one in members if isinstance(one, tuple) and one in self._first]
-        made.parts = tuple([(slot, one) for one in known or [self._first[identity]] if one != key])
+        if made.told.is_change:  # of a row, its changes share one
+            taken = self._taken.get(identity) or self._taken.get(made.told.name)
+            known = [taken] if taken is not None and taken[3:] == key[3:] else []
+        else:
+            members = [origin(one) for one in identity] if isinstance(identity, tuple) else []
+            known = [self._first[one] for one in members if isinstance(one, tuple) and one in self._first]
+            known = known or [self._first[identity]]
+        self._mark(made, parts=tuple([(slot, one) for one in known if one != key]))
         for _, part in made.parts:
             self._note(self.records[part].results, key)
 
@@ -127,7 +145,8 @@ class Provenance:
             shown = self.records.get((identity, *Told.of(event.reactive, value, start, end).what))
             if shown is None:
                 return  # it was made before the snapshot from which this engine goes on
-            record.parts = shown.parts
+            # An equal one may have come at the same time, of others: nobody can tell the two apart.
+            self._mark(record, parts=tuple(dict.fromkeys([*record.parts, *shown.parts])))
             for _, part in shown.parts:
                 self._note(self.records[part].results, key)
 
@@ -141,7 +160,12 @@ class Provenance:
             if kind == REPORTED and (reported := self.records.get((result, *told.what))):
                 record.parts = reported.parts
 
-    def _mark(self, record: Made, **marks: bool) -> None:
+    def _set(self, notes: dict[Any, Any], name: Any, value: Any) -> None:
+        before = notes.get(name)
+        self.journal.append(lambda: notes.pop(name) if before is None else notes.update({name: before}))
+        notes[name] = value
+
+    def _mark(self, record: Made, **marks: Any) -> None:
         for name, value in marks.items():
             self.journal.append(partial(setattr, record, name, getattr(record, name)))
             setattr(record, name, value)
@@ -270,10 +294,11 @@ class Provenance:
         return _of_event(event)[0]
 
     def is_shown(self, event: Event, entry: Entry, slot: Slot) -> bool:
-        """Whether an event inside a correlation is that event; of a row, that change of it."""
+        """Whether an event inside a correlation is that event; of a row, that change of it, or what it was made of."""
         if entry.row_key is ABSENT:
             return bool(origin(entry.identity) == event.identity)
-        return isinstance(event.value, Update | Delete) and _of_entry(entry, slot)[0] == _of_event(event)[0]
+        mine, its = _of_entry(entry, slot)[0], _of_event(event)[0]
+        return bool(mine == its or (mine in self.records and any(its == part for _, part in self.records[mine].parts)))
 
     def entry_key(self, entry: Entry, slot: Slot) -> Any:
         """Return the key of the record of an event inside a correlation, made if need be."""

@@ -29,7 +29,7 @@ from restrictions import (
     zip_,
 )
 from restrictions.streams import buffer, map_, rolling, scan
-from restrictions.tables import aggregate, sum_
+from restrictions.tables import aggregate, combine_updates, sum_, to_table
 from restrictions.windows import accumulated, dstream, istream, on_close, rstream
 
 
@@ -131,6 +131,42 @@ def test_a_total_says_that_what_it_is_of_is_not_noted(a):
     engine = Engine(aggregate(a, sum_, restrict=tumbling(10)), trace=True)
     (total,) = engine.push(a, 3, at=1)
     assert engine.why(total).splitlines()[1:] == ["  of events that are not noted one by one, as those of a total"]
+
+
+def test_a_row_made_of_an_event_names_it_and_the_event_what_it_became(a):
+    engine = Engine(to_table(a, key="id"), trace=True)
+    (row,) = engine.push(a, {"id": 7}, at=0)
+    change = "a Update(key=7, value=Record({'id': 7})) @ 0"
+    assert engine.why(row).splitlines()[1:] == [
+        f"  x = {change}",
+        "    x = a Record({'id': 7}) @ 0",
+        "      seen by x: arrive upserting('x', key='id')",
+    ]
+    (event,) = engine.pushed
+    assert engine.why(event).splitlines()[-2:] == ["  is in the memory of x", f"  became: {change}"]
+    engine.push(a, {"id": 7}, at=3)
+    assert engine.why(row).splitlines()[1] == f"  x = {change}"
+    assert "is in the memory" not in engine.why(event)
+
+
+def test_a_row_that_a_gate_has_changed_names_the_change_that_came():
+    t = Reactive("t", table=True)
+    engine = Engine(combine_updates(t, "", add), trace=True)
+    engine.push(t, Update(1, "p"), at=2)
+    (both,) = engine.push(t, Update(1, "ss"), at=5)
+    told = [line for line in engine.why(both).splitlines() if " = " in line and "seen" not in line]
+    assert told == ["  x = t Update(key=1, value='pss') @ 5", "    x = t Update(key=1, value='ss') @ 5"]
+
+
+def test_equal_changes_of_one_time_name_what_each_was_made_of():
+    t = Reactive("t", table=True)
+    kinds = correlate(x=t, yields=lambda x: x.kind, restrict=retracting() | as_table(lambda kind: kind), name="kinds")
+    engine = Engine(kinds, trace=True)
+    (first,) = engine.push(t, Update(1, {"kind": "tanker"}), at=5)
+    engine.push(t, Delete(1), at=5)
+    engine.push(t, Update(2, {"kind": "tanker"}), at=5)
+    rows = [line for line in engine.why(first).splitlines() if line.startswith("  x = ")]
+    assert rows == [f"  x = t Update(key={key}, value=Record({{'kind': 'tanker'}})) @ 5" for key in (1, 2)]
 
 
 def left(engine):
