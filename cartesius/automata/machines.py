@@ -8,12 +8,13 @@ Source: SOURCES E6 and E7.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Set
 from typing import TYPE_CHECKING, Any, final
 
 import attrs
 
 from cartesius.automata.transducing import Running
-from cartesius.automata.transitions import INITIAL, New, Schedule
+from cartesius.automata.transitions import INITIAL, New, Schedule, Transition
 from cartesius.drawing.automaton_diagrams import Arrow, State, automaton_svg
 from cartesius.drawing.html_tables import drawing, panel, table
 from cartesius.errors import InvalidArgument
@@ -21,7 +22,7 @@ from cartesius.errors import InvalidArgument
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cartesius.automata.transitions import Steps, Tag, Transition
+    from cartesius.automata.transitions import Steps, Tag
 
 
 @final
@@ -77,6 +78,10 @@ class Transducer:
     ) -> None:
         self.states = _names("states", states)
         self.transitions = tuple(transitions)
+        for one in self.transitions:
+            if not isinstance(one, Transition):
+                message = f"Transducer: expected transitions but got {one!r} (type={type(one).__name__})"
+                raise InvalidArgument(message)
         known = dict.fromkeys(one.tag for one in self.transitions if isinstance(one.tag, str))
         self.tags = _names("tags", list(known) if tags is None else tags)
         self.initial = _names("initial", initial, self.states)
@@ -162,8 +167,9 @@ class Transducer:
 
 
 def _names(what: str, given: Sequence[str], among: Sequence[str] | None = None) -> tuple[str, ...]:
-    if isinstance(given, str):
-        message = f"Transducer: expected a sequence of names but got {what}={given!r}; write [{given!r}]"
+    if isinstance(given, str | Set):  # a set has no order, in which states are shown and values told
+        names = [given] if isinstance(given, str) else sorted(map(str, given))
+        message = f"Transducer: expected a sequence of names but got {what}={given!r}; write {names!r}"
         raise InvalidArgument(message)
     for place, name in enumerate(given):
         if not isinstance(name, str) or name in given[:place]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from cartesius.errors import InternalError, ResumptionUsed, WrongThread
+from cartesius.errors import InternalError, InvalidArgument, ResumptionUsed, WrongThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -209,7 +209,14 @@ class Resumption(Generic[Value, Answer]):
         return self.prompt.drive(self.take(), value, None)
 
     def throw(self, error: BaseException) -> Answer:
-        """Go on by raising ``error`` where the operation was performed; return the handler's answer."""
+        """Go on by raising ``error`` where the operation was performed; return the handler's answer.
+
+        Raises:
+            InvalidArgument: It is no error; the resumption stays unused.
+        """
+        if not isinstance(error, BaseException):
+            message = f"throw: expected an exception but got {error!r} (type={type(error).__name__})"
+            raise InvalidArgument(message)
         try:
             answer: Answer = self.prompt.drive(self.take(), None, error)
             return answer

@@ -13,7 +13,7 @@ import pytest
 
 from cartesius import Handler, Operation, controls, forward, handle, handles
 from cartesius.effects.strands import Future, await_, interleave
-from cartesius.errors import Deadlock, ResumptionUsed, WrongThread
+from cartesius.errors import Deadlock, InvalidArgument, ResumptionUsed, WrongThread
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -167,6 +167,16 @@ def test_throw_raises_where_the_operation_was_performed():
             return f"caught {error.args[0]}"
 
     assert handle(with_clause(lambda resume: resume.throw(KeyError("x"))), program) == "caught x"
+
+
+@pytest.mark.parametrize("given", ["x", None, KeyError])
+def test_throw_of_what_is_no_exception_is_refused_and_uses_nothing_up(given):
+    def clause(resume):
+        with pytest.raises(InvalidArgument, match="throw: expected an exception but got"):
+            resume.throw(given)
+        return resume(3)
+
+    assert handle(with_clause(clause), ask) == 3
 
 
 def test_throw_that_nobody_catches_comes_out_of_the_handler():

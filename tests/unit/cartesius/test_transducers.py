@@ -166,3 +166,10 @@ WRONG = [
 def test_what_is_no_transducer_is_refused_where_it_is_made(make, said):
     with pytest.raises(InvalidArgument, match=re.escape(said)):
         make()
+
+
+def test_states_in_a_set_and_transitions_that_are_none_are_refused():
+    with pytest.raises(InvalidArgument, match=re.escape("states={'s'}; write ['s']")):
+        Transducer({"s"}, [])  # type: ignore[arg-type]  # what is tried
+    with pytest.raises(InvalidArgument, match="expected transitions but got 'x'"):
+        Transducer(["s"], ["x"])  # type: ignore[list-item]  # what is tried
