@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cartesius.data.entries import FRESH, GONE, LIVE
 from cartesius.data.null_values import found_again, is_no_number, is_null
+from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -248,8 +249,8 @@ def is_exact(key: Any) -> bool:
 def hashable(value: Any) -> Any:
     """Return ``value``, or one stand-in for all values that cannot be hashed: the full condition decides then.
 
-    A value that equals nothing, itself included, is `NOWHERE`, and so is a tuple of one: an index would find it by
-    identity.
+    A value that equals nothing, itself included, is `NOWHERE`, and so is a tuple, list or record of one: an index, and
+    Python's comparison of these, would find it by identity.
     """
     if type(value) is int or type(value) is str:
         return value
@@ -258,11 +259,19 @@ def hashable(value: Any) -> Any:
         if is_no_number(value):
             return NOWHERE
     except TypeError:
+        if _has_no_number(value):
+            return NOWHERE
         # A set equals a frozenset, and a bytearray bytes: they must be found under the same key.
         if isinstance(value, set):
             return frozenset(value)
         return bytes(value) if isinstance(value, bytearray) else _UNHASHABLE
     return value
+
+
+def _has_no_number(value: Any) -> bool:
+    if isinstance(value, Record | dict):
+        return any(map(_has_no_number, (value[name] for name in value)))
+    return any(map(_has_no_number, value)) if isinstance(value, tuple | list) else is_no_number(value)
 
 
 def checked_key(key: Any, call: str, what: str = "") -> Any:

@@ -145,3 +145,18 @@ def test_windows_are_at_datetimes_in_every_output_of_a_batch():
         pushed = [event.value for k in range(3) for event in one.push(A, {"k": k}, start + 5 * k * second)]
         batch = {A: {"k": [0, 1, 2], "at": [start + 5 * k * second for k in range(3)]}}
         assert [event.value for event in events_of(other.push_many(batch))] == pushed
+
+
+@pytest.mark.parametrize("one", [math.nan, Decimal("NaN")], ids=["float", "decimal"])
+@pytest.mark.parametrize(
+    "within",
+    [lambda nan: {"a": nan}, lambda nan: [1, nan], lambda nan: (1, nan), lambda nan: [({"a": (nan,)},)]],
+    ids=["a record", "a list", "a tuple", "deep"],
+)
+def test_what_has_a_number_that_is_none_equals_nothing_be_it_the_same_object(within, one):
+    rows = [(A, {"n": 0, "k": within(one)}), (B, {"n": 1, "k": within(one)}), (B, {"n": 2, "k": within(3)})]
+    for tier, told, aside in ways(STREAMS["where"], rows, 1):
+        assert (tier, told, aside) == (tier, [], 0)
+    rows[0][1]["k"] = within(3)
+    for tier, told, aside in ways(STREAMS["where"], rows, 1):
+        assert (tier, told, aside) == (tier, ["(0, 2)"], 0)
