@@ -13,7 +13,7 @@ import weakref
 from collections import deque
 from collections.abc import AsyncIterable
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.data.events import Event
 from cartesius.errors import InvalidArgument
@@ -105,11 +105,15 @@ class _End:
     """That nothing more comes."""
 
 
+Inbox: TypeAlias = "asyncio.Queue[Event | BaseException | type[_End]]"
+"""What an iteration is still to be told."""
+
+
 def listen(
     engine: EngineCore, sources: Mapping[Reactive, AsyncIterable[Any]], listeners: list[Callable[[list[Event]], None]]
 ) -> AsyncIterator[Event]:
     """Hear what ``engine`` emits from now on; once iterated over, feed it from ``sources`` as well."""
-    inbox: asyncio.Queue[Event | BaseException | type[_End]] = asyncio.Queue()
+    inbox: Inbox = asyncio.Queue()
     loops: list[asyncio.AbstractEventLoop] = []  # the one that it is iterated over in, once it is
 
     def hear(events: list[Event]) -> None:
@@ -134,44 +138,17 @@ def listen(
 async def _heard(
     engine: EngineCore,
     sources: Mapping[Reactive, AsyncIterable[Any]],
-    inbox: asyncio.Queue[Event | BaseException | type[_End]],
+    inbox: Inbox,
     stop_hearing: Callable[[], None],
     loops: list[asyncio.AbstractEventLoop],
 ) -> AsyncIterator[Event]:
-    loops.append(asyncio.get_running_loop())
+    loop = asyncio.get_running_loop()
+    loops.append(loop)
     fed = {reactive: items for reactive, items in sources.items() if reactive not in engine.fed}
     engine.fed.update(fed)
-
-    async def feed(reactive: Reactive, items: AsyncIterable[Any]) -> None:
-        task = asyncio.current_task()
-        try:
-            async for item in items:
-                if engine.has_finished:
-                    return
-                value, at = value_and_time(item)
-                engine.push(reactive, value, at)
-                await inbox.join()  # what it caused is taken before more is read
-        except asyncio.CancelledError as error:
-            if task is None or task.cancelling():
-                raise
-            inbox.put_nowait(error)  # what the source waits for was cancelled: a group of tasks would pass over that
-            return
-        engine.end(reactive)
-
-    async def feed_all() -> None:
-        async with asyncio.TaskGroup() as feeds:
-            for reactive, items in fed.items():
-                feeds.create_task(feed(reactive, items))
-
-    def report(feeding: asyncio.Task[None]) -> None:
-        error = None if feeding.cancelled() else feeding.exception()
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
-        inbox.put_nowait(error or _End)
-
-    feeding = asyncio.create_task(feed_all()) if fed else None
-    if feeding is not None:
-        feeding.add_done_callback(report)
+    engine.hearing.append((loop, inbox))
+    if fed:
+        engine.feeds.append(Feed(engine, fed, inbox))
     try:
         engine.pull()
         while True:
@@ -184,7 +161,52 @@ async def _heard(
             yield heard
     finally:
         stop_hearing()
-        if feeding is not None:
-            feeding.cancel()
-            await asyncio.gather(feeding, return_exceptions=True)
-        engine.fed.difference_update(fed)
+        engine.hearing.remove((loop, inbox))
+        heirs = [other for where, other in engine.hearing if where is loop]
+        for feed in [feed for feed in engine.feeds if feed.inbox is inbox]:
+            if heirs and not feed.task.done():
+                feed.inbox = heirs[0]
+            else:
+                engine.feeds.remove(feed)
+                feed.task.cancel()
+                await asyncio.gather(feed.task, return_exceptions=True)
+                engine.fed.difference_update(feed.sources)
+        while not inbox.empty():  # nobody takes these any more, and a source that goes on waits until they are taken
+            inbox.get_nowait()
+            inbox.task_done()
+
+
+class Feed:
+    """What feeds inputs from async iterables, for one iteration, and, once that is left, for another one."""
+
+    def __init__(self, engine: EngineCore, sources: Mapping[Reactive, AsyncIterable[Any]], inbox: Inbox) -> None:
+        self.engine, self.sources, self.inbox = engine, sources, inbox
+        self.task = asyncio.create_task(self._run())
+        self.task.add_done_callback(self._report)
+
+    async def _run(self) -> None:
+        async with asyncio.TaskGroup() as feeds:
+            for reactive, items in self.sources.items():
+                feeds.create_task(self._feed(reactive, items))
+
+    async def _feed(self, reactive: Reactive, items: AsyncIterable[Any]) -> None:
+        task, engine = asyncio.current_task(), self.engine
+        try:
+            async for item in items:
+                if engine.has_finished:
+                    return
+                value, at = value_and_time(item)
+                engine.push(reactive, value, at)
+                await self.inbox.join()  # what it caused is taken before more is read
+        except asyncio.CancelledError as error:
+            if task is None or task.cancelling():
+                raise
+            self.inbox.put_nowait(error)  # what the source waits for was cancelled: a group of tasks passes over that
+            return
+        engine.end(reactive)
+
+    def _report(self, task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        self.inbox.put_nowait(error or _End)

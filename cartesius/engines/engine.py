@@ -320,7 +320,8 @@ class Engine(EngineCore[Result]):
 
         It eats the async iterables of the inputs as their items come, each ending its input when it ends, and shows
         what other tasks' pushes emit. It ends when the outputs have completed, all ``sources`` have ended, or the
-        engine is closed. An error of a source comes out of it. Of several iterations one feeds an input, all hear.
+        engine is closed. An error of a source comes out of it. Of several iterations one feeds an input, all hear;
+        where that one is left, another one feeds it.
 
         >>> import asyncio
         >>> from cartesius import Engine, Reactive

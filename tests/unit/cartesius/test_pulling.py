@@ -555,6 +555,57 @@ def test_two_listeners_eat_an_input_once_together(make):
     assert play_out(main) == [[1, 2, 3], [1, 2, 3]]
 
 
+@pytest.mark.parametrize("leaves", ["cancelled", "closed", "broken off"])
+@pytest.mark.parametrize("make", [coming, Items])
+def test_another_iteration_feeds_an_input_once_the_first_is_left(make, leaves):
+    async def listen(events):
+        async for event in events:
+            if event.value == 3 and leaves != "cancelled":
+                break
+        if leaves == "closed":
+            await events.aclose()
+
+    async def main():
+        engine = Engine(one_way(Reactive.of(make(*range(50)))))
+        first = asyncio.create_task(listen(engine.events()))
+        others = [asyncio.create_task(collect(engine)) for _ in range(2)]
+        if leaves == "cancelled":
+            while engine.stats.events < 4:
+                await asyncio.sleep(0)
+            first.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await first
+        else:
+            await first
+        got = await asyncio.gather(*others)
+        assert (engine._listeners, engine.hearing, engine.feeds, engine.fed) == ([], [], [], set())
+        return got
+
+    assert play_out(main) == [[*range(50)]] * 2
+
+
+def test_an_error_of_a_source_comes_out_of_the_iteration_that_feeds_it_now():
+    async def failing():
+        for n in range(6):
+            yield n
+        message = "the source failed"
+        raise OSError(message)
+
+    async def main():
+        engine = Engine(one_way(Reactive.of(failing())))
+        second = None
+        async for event in engine.events():
+            second = asyncio.create_task(collect(engine))
+            await asyncio.sleep(0)
+            assert event.value == 0
+            break
+        assert second is not None
+        with pytest.raises(OSError, match="the source failed"):
+            await second
+
+    play_out(main)
+
+
 @pytest.mark.parametrize("output", ["skip_until", "never"])
 def test_closing_the_engine_ends_the_iteration_though_the_output_never_completes(output):
     """Engine.events: it ends when the outputs have completed, … or the engine is closed."""
