@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast, final
 
 import attrs
@@ -67,6 +68,10 @@ class _Indentation(Indenter):
         """Ignore blank and comment lines, whatever their indentation."""
         bare = re.sub(r"#[^\n]*$", "", str(token))
         yield from super().handle_NL(Token.new_borrow_pos(token.type, bare, token))
+
+
+_PARSING: Final = Lock()
+"""Held while a text is parsed: the parser counts indentation in an object of its own."""
 
 
 @cache
@@ -126,7 +131,8 @@ class Page:
             expected = f"at most {LONGEST} characters, {LONGEST_LINE} in a line"
             raise InvalidRule(refusal(f"{file}: expected {expected} but got {got}", fix, place=""))
         try:
-            tree = _parser().parse(text + "\n")
+            with _PARSING:
+                tree = _parser().parse(text + "\n")
         except UnexpectedInput as error:
             raise syntax_error(_unexpected(error), lines, file) from None
         except DedentError:

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
@@ -238,3 +239,28 @@ def test_a_pack_that_no_text_can_hold_is_refused_by_to_text():
     with pytest.raises(InvalidRule, match="to_text of port: expected at most"):
         RulePack.from_text(HARBOUR + 'it must hold that has pilot\n    name: "' + "\x01" * 400 + '"').to_text()
     assert RulePack.from_text(pack.to_text()).statements == pack.statements
+
+
+def test_texts_are_read_in_several_threads_at_once():
+    text = HARBOUR + "when has pilot:\n    draught must be at most 9 m\n" * 20
+    expected = RulePack.from_text(text).statements
+    found: list[object] = []
+
+    def read():
+        for _ in range(5):
+            try:
+                found.append(RulePack.from_text(text).statements == expected)
+            except InvalidRule as error:
+                found.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=read) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert found == [True] * 20
