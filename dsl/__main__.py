@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from cartesius.errors import CartesiusError, InvalidArgument, NotInstalled
 from cartesius.installation import needing
 from cartesius.pages.page_options import add_page_options
-from dsl.editor.drafts import File
+from dsl.editor.file_on_disk import File
 from dsl.rule_packs import RulePack
 from dsl.text.rule_files import rule_text
 

@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 from cartesius.pages import local_pages
 from cartesius.pages.local_pages import LARGEST, application, serve
 from dsl.editor import drafts
-from dsl.editor.drafts import File
 from dsl.editor.edit_server import page_of
+from dsl.editor.file_on_disk import File
 from tests.browsers import served
 from tests.unit.dsl.test_edit_texts import HARBOUR_RULES
 
@@ -349,6 +349,25 @@ def test_in_the_browser_what_is_typed_counts_as_unsaved_and_ctrl_s_applies_it(pa
     # It all fits a phone.
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_in_the_browser_the_whole_text_of_a_file_with_other_line_ends_is_not_changed(
+    pages: Callable[[], Page], path: Path
+):
+    from playwright.sync_api import expect
+
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    page = pages()
+    page.get_by_role("button", name="Whole text").click()
+    expect(page.locator("#state")).to_have_text("· saved")
+
+    # Somebody else's file may be no text at all; taking it is refused in words.
+    page.locator("#text").fill("pack: mine")
+    path.write_bytes(b"\xff")
+    page.evaluate("look()")
+    page.locator("#close-text").click()
+    page.get_by_role("button", name="Take theirs").click()
+    expect(page.locator("#problem")).to_contain_text("harbour.rules: is no text in UTF-8")
 
 
 def test_in_the_browser_the_second_of_two_is_told_and_chooses(pages: Callable[[], Page], path: Path):
