@@ -12,11 +12,14 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+import attrs
+
 from cartesius.errors import InvalidArgument
 from dsl.declarations.sources import declaration
 from dsl.editor.editing import added, deleted, moved, replaced
 from dsl.editor.outline import Outline
 from dsl.editor.typed_values import row, value
+from dsl.meaning.schedules import Forecasting
 from dsl.terms.dimensions import INSTANT
 from dsl.terms.texts import text as code
 from dsl.text.phrasing import Phrasing
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dsl.editor.outline import Json
-    from dsl.terms.dimensions import Kind
+    from dsl.terms.terms import Declaration
 
 
 def read(draft: Json, file: str) -> Json:
@@ -77,12 +80,15 @@ def judge(draft: Json, file: str) -> Json:
     rows: dict[str, Any] = {}
     given = _object("rows", draft.get("rows", {}))
     for source in outline.described()["sources"]:
-        name, kinds = source["name"], _kinds(outline, source["name"])
+        declared = declaration(outline.headings.sources[source["name"]])
+        name, kinds = declared.name, dict(declared.fields)
         listed = given.get(name, [])
         if not isinstance(listed, list):
             _refuse(f"a list of the rows of {name!r}", listed)
         found = [row(name, kinds, _object(f"a row of {name!r}", each)) for each in listed]
         known = [each for each in found if any(one is not None for one in each.values())]
+        if declared.forecast:
+            _refuse_no_predictions(declared, known)
         rows[name] = known if source["isTable"] else next(iter(known), None)
     subject = next(iter(outline.pack.sources))
     rows[subject] = rows[subject] or {}
@@ -125,9 +131,15 @@ def _in_words(outline: Outline) -> Callable[[str], str]:
     return partial(names.sub, lambda found: words[found[0]])
 
 
-def _kinds(outline: Outline, name: str) -> dict[str, Kind]:
-    vocabulary = outline.terms.vocabulary
-    return dict(next(source.fields for source in vocabulary.sources if source.name == name))
+def _refuse_no_predictions(declared: Declaration, rows: list[Json]) -> None:
+    forecasting = Forecasting(attrs.evolve(declared, key=None))
+    for each in rows:
+        objection = forecasting.objection(dict.fromkeys(dict(declared.fields)) | each)
+        if objection is not None:
+            message = (
+                f"the example situation: {declared.name}: {objection}; a prediction has a time of issue, start and end"
+            )
+            raise InvalidArgument(message)
 
 
 def _shown(value: Any) -> str:

@@ -467,6 +467,15 @@ SENTENCES = (
 )
 
 
+def test_in_the_browser_a_source_may_be_called_as_what_every_object_has(pages: Callable[[], Page], path: Path):
+    from playwright.sync_api import expect
+
+    path.write_text(KINDS.replace("vessel", "constructor").replace("ratio", "valueOf") + "\n".join(SENTENCES[:2]))
+    page = pages()
+    expect(page.locator("#verdict strong")).to_have_text("unknown")
+    assert {*page.locator("#situation input").evaluate_all("all => all.map((each) => each.value)")} == {""}
+
+
 def test_in_the_browser_a_rule_that_is_renamed_says_what_it_said(browser: Browser, tmp_path: Path):
     """A form that cannot hold a condition, such as one with another unit, has it as text."""
     renamed = """async (number) => {

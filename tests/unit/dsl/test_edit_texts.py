@@ -226,14 +226,38 @@ for every other where other destination is destination: other draught must be at
         ("draught", "-infinity", "a number is needed"),
         ("draught", "1_000", "a number is needed"),
         ("draught", "1e999", "a number is needed"),
-        ("eta", "tomorrow", "vessel eta: a time is needed, such as 2026-05-01 14:30Z, but got 'tomorrow'"),
-        ("position", "51", "vessel position: a position is needed, such as 51.95, 4.14, but got '51'"),
+        (
+            "eta",
+            "tomorrow",
+            "vessel eta: a time with its zone is needed, such as 2026-05-01 14:30Z, but got 'tomorrow'",
+        ),
+        ("eta", "2026-05-01 14:30", "a time with its zone is needed"),
+        ("eta", "20260501", "a time with its zone is needed"),
+        ("position", "51", "vessel position: a position is needed, latitude up to 90 and .*, such as 51.95, 4.14"),
+        ("position", "91,0", "a position is needed, latitude up to 90"),
+        ("position", "0,-181", "a position is needed, latitude up to 90"),
+        ("position", "nan,0", "a position is needed, latitude up to 90"),
+        ("vessel_type", "tug", "vessel vessel type: one of tanker, container is needed, but got 'tug'"),
         ("has_pilot", "perhaps", "vessel has pilot: yes or no is needed, but got 'perhaps'"),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_refused(field: str, typed: str, message: str):
     with pytest.raises(ValueError, match=message):
         judge({"text": RULES, "rows": {"vessel": [{field: typed}]}}, "harbour.rules")
+
+
+def test_an_example_that_is_no_prediction_is_refused_in_words():
+    text = """pack: p
+subject: vessel
+source vessel by id:
+    id: number
+    eta: instant
+source tide, forecast:
+    height: metres
+tide height predicted for eta must be at least 3 m
+"""
+    with pytest.raises(ValueError, match=r"^the example situation: tide: its 'issued' is no instant; [^\n]*$"):
+        judge({"text": text, "rows": {"tide": [{"height": "3"}]}}, "f")
 
 
 def test_what_is_not_known_is_said_in_the_words_of_the_sentences():
