@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius.errors import InvalidArgument
+from dsl.command_lines import INTERRUPTED
 from examples import experiments
 from examples.experiments import (
     Workload,
@@ -27,7 +28,7 @@ from examples.experiments import (
     summary,
     table3,
 )
-from examples.experiments.__main__ import INTERRUPTED, main
+from examples.experiments.__main__ import main
 from examples.experiments.comparing import SCHEMA
 from examples.experiments.efforts import Effort
 from examples.experiments.figure8 import in_order, measure, scanning
