@@ -164,6 +164,13 @@ def test_a_run_is_found_again_from_its_row():
     assert all(line["slowest"] <= line["events_per_second"] <= line["fastest"] for line in lines)
 
 
+def test_right_and_missed_are_all_true_pairs_whatever_the_strategy():
+    table = compare({name: strategies(60)[name] for name in ("lookup", "affine")}, [late_settings], [60], repetitions=3)
+    lookup, affine = summary(table)
+    assert lookup["right"] + lookup["missed"] == pytest.approx(affine["right"] + affine["missed"])
+    assert sum(run["right"] for run in table.to_pylist()[::2]) == pytest.approx(3 * lookup["right"])
+
+
 @pytest.mark.parametrize(("sizes", "repetitions"), [([0], 1), ([5], 0)])
 def test_what_cannot_be_measured_is_refused(sizes, repetitions):
     with pytest.raises(InvalidArgument, match="sizes of at least 1, and at least 1 repetition"):
