@@ -20,6 +20,8 @@ from bench import growth, memory, orientation, pushes, rules, sheets, small_batc
 from bench.speed_shown import Report
 from bench.table_cases import GROUP
 from bench.timing import CLOCKS
+from cartesius.errors import InvalidArgument
+from dsl.command_lines import INTERRUPTED, check_writable, run
 from examples.experiments.program_rows import PROGRAMS
 
 if TYPE_CHECKING:
@@ -64,13 +66,22 @@ def _sizes(context: click.Context, option: click.Parameter, given: str | None) -
     return sizes
 
 
+def _file(context: click.Context, option: click.Parameter, given: Path | None) -> Path | None:
+    try:
+        if given is not None:
+            check_writable(option.opts[0], given.parent, given.name)
+    except InvalidArgument as error:
+        raise click.BadParameter(str(error)) from None
+    return given
+
+
 def _page(context: click.Context, option: click.Parameter, given: Path | None) -> Path | None:
     try:
         if given is not None:
             sheets.around(given)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
-    return given
+    return _file(context, option, given)
 
 
 @click.command(help="Measure our tiers against RxPY, hand-written Python and numpy, and tables against dicts.")
@@ -89,7 +100,7 @@ def _page(context: click.Context, option: click.Parameter, given: Path | None) -
 @click.option("--rule-events", type=int, help="Rules: events a repetition.")
 @click.option("--workers", default=min(2, os.cpu_count() or 1), show_default=True, help="Memory: processes at once.")
 @click.option("--seed", default=1, show_default=True, help="Seed of the values.")
-@click.option("--json", "data", type=FILE, help="Speed: write all to this file.")
+@click.option("--json", "data", type=FILE, callback=_file, help="Speed: write all to this file.")
 @click.option("--markdown", type=FILE, callback=_page, help="Speed: write the tables between the marks of this page.")
 def main(
     only: tuple[str, ...],
@@ -136,7 +147,7 @@ def main(
         _measure_tables(wanted, extent, repetitions, workers, seed, console.print)
     except KeyboardInterrupt:
         _tell("interrupted; this is what was measured")
-        raise click.exceptions.Exit(130) from None
+        raise click.exceptions.Exit(INTERRUPTED) from None
 
 
 def scaled(sizes: speed.Sizes, scale: float) -> speed.Sizes:
@@ -192,4 +203,4 @@ def _tell(progress: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

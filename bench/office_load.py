@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from dsl.command_lines import run
 from examples.port.input_options import DATA
 from examples.port.inputs import DAY, read_day
 from examples.port.office.records import Batch, Change, Failed, Seen
@@ -231,14 +232,17 @@ def _soon(found: Sequence[float]) -> float:
     return sum(each <= SOON_MS for each in found) / len(found)
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m bench.office_load", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--pages", type=int, default=10)
     parser.add_argument("--ships", type=int, default=2_000)
     parser.add_argument("--rate", type=float, default=50.0, help="changes a second")
     parser.add_argument("--seconds", type=float, default=600.0)
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
+    for name, given in vars(chosen).items():
+        if not 0 < given < float("inf"):
+            parser.error(f"--{name}: expected a number above 0 but got {given}")
     found = measure(chosen.pages, chosen.ships, chosen.rate, chosen.seconds)
     print(
         f"{chosen.pages} pages, {chosen.ships:,} ships, {chosen.rate:g} changes a second for {chosen.seconds:g} s,"
@@ -251,4 +255,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

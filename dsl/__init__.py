@@ -11,7 +11,7 @@ Rooms, each standing on those before it:
 - `histories`: what was observed, as files in a folder; `versions`: rules that change, and the log of it
 - `comparison`: what a change of the rules would have done; `audit`: why a verdict was given, from a history
 - `alerts`: who is told of which verdicts
-- `editor`: the page that edits a file of rules
+- `editor`: the page that edits a file of rules; `command_lines`: how commands end, and where they write
 """
 
 from dsl import units as units

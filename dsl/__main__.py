@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from cartesius.errors import CartesiusError, InvalidArgument, NotInstalled
 from cartesius.installation import needing
 from cartesius.pages.page_options import add_page_options
-from dsl.editor.drafts import File
+from dsl.command_lines import run
+from dsl.editor.file_on_disk import File
 from dsl.rule_packs import RulePack
 from dsl.text.rule_files import rule_text
 
@@ -95,11 +96,11 @@ def _of_room(name: str, extra: str, module: str, chosen: argparse.Namespace) -> 
     """Run a command that needs an extra."""
     try:
         with needing(f"python -m dsl {name}", f"cartesius-joins[{extra}]"):
-            run = import_module(module).run
+            command = import_module(module)
     except NotInstalled as error:
         print(error, file=sys.stderr)
         return 2
-    return int(run(chosen))
+    return int(command.run(chosen))
 
 
 def _fail(message: str) -> int:
@@ -184,4 +185,4 @@ def _add_compare_options(command: argparse.ArgumentParser) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run(main)

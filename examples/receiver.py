@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +24,7 @@ from websockets.exceptions import ConnectionClosedError, InvalidURI
 from websockets.uri import parse_uri
 
 from cartesius import Engine, Event, Reactive, correlate
+from dsl.command_lines import run
 from examples.port.nmea import SentenceReader
 from examples.port.tables import UnusableFile, read_lines
 from restrictions import as_table, key_by, most_recently, retracting
@@ -140,7 +141,7 @@ def main(address: str, replay: Path | None) -> None:
         message = f"expected the address of a WebSocket, as {ADDRESS}, but got {address!r}"
         raise click.BadParameter(message, param_hint="ADDRESS") from error
 
-    async def run() -> None:
+    async def print_all() -> None:
         if replay is None:
             click.echo(f"waiting for sentences from {address}; Ctrl-C ends it", err=True)
             await follow(address, click.echo)
@@ -149,10 +150,11 @@ def main(address: str, replay: Path | None) -> None:
             await follow(own, click.echo)
 
     try:
-        asyncio.run(run())
+        with suppress(KeyboardInterrupt):
+            asyncio.run(print_all())
     except UnusableFile as error:
         raise click.BadParameter(str(error), param_hint="--replay") from error
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

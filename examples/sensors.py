@@ -16,12 +16,14 @@ Source: SOURCES E3 (Mamouras et al., PLDI 2019, doi:10.1145/3314221.3314580, sen
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cartesius import Engine, Reactive, unordered
 from cartesius.errors import OrderMismatch
+from dsl.command_lines import run
 from restrictions.operators import BAG, Keyed, in_order_per_key, operate, per_item, unordered_per_key
 
 if TYPE_CHECKING:
@@ -113,4 +115,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main(prog_name="python -m examples.sensors")
+    run(partial(main, prog_name="python -m examples.sensors"))

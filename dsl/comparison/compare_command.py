@@ -1,7 +1,7 @@
 """The command `python -m dsl compare`: two files of rules over one history, for people and for CI.
 
 Exit statuses: 0, nothing changes of what `--fail-on` names; 1, something does; 2, it was refused: a file of rules that
-is wrong, a folder that is no history, no Spark.
+is wrong, a folder that is no history or cannot be written to, no Spark.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cartesius.errors import CartesiusError, InvalidArgument, near
+from dsl.command_lines import check_writable
 from dsl.comparison.comparing import CHANGES, compare
 from dsl.comparison.comparison_picture import draw
 from dsl.comparison.comparison_report import report
@@ -47,20 +48,20 @@ def run(chosen: argparse.Namespace) -> int:
                 raise InvalidArgument(message)
         packs = [_pack(path) for path in (chosen.old, chosen.new)]
         if chosen.out is not None:
-            _make(chosen.out)
+            check_writable("--out", chosen.out, *WRITTEN)
         started = perf_counter()
         found = _compared(packs, chosen, aside)
         seconds = perf_counter() - started
+        console.print(f"{chosen.old.name} ({found.old.version}) → {chosen.new.name} ({found.new.version})")
+        report(console, found, chosen.rows)
+        if chosen.out is not None:
+            versions = {"pack_before": found.old.version, "pack_after": found.new.version}
+            pq.write_table(found.differences.replace_schema_metadata(versions), chosen.out / WRITTEN[0])
+            draw(found, chosen.out / WRITTEN[1])
+            console.print(f"Written to {chosen.out}: {', '.join(WRITTEN)}")
     except (CartesiusError, OSError, UnicodeError) as error:
         aside.print(f"compare: {error}", soft_wrap=True)
         return REFUSED
-    console.print(f"{chosen.old.name} ({found.old.version}) → {chosen.new.name} ({found.new.version})")
-    report(console, found, chosen.rows)
-    if chosen.out is not None:
-        versions = {"pack_before": found.old.version, "pack_after": found.new.version}
-        pq.write_table(found.differences.replace_schema_metadata(versions), chosen.out / WRITTEN[0])
-        draw(found, chosen.out / WRITTEN[1])
-        console.print(f"Written to {chosen.out}: {', '.join(WRITTEN)}")
     where = "on Spark" if chosen.spark else "in this process"
     judged = 2 * found.rows  # by either pack
     said = f"{judged:,} rows judged {where} in {seconds:,.1f} s: {judged / seconds:,.0f} rows a second"
@@ -70,15 +71,6 @@ def run(chosen: argparse.Namespace) -> int:
 
 def _pack(path: Path) -> RulePack:
     return RulePack.from_text(rule_text(path), str(path))
-
-
-def _make(out: Path) -> None:
-    """Make the folder that is written into, before anything takes its time."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"expected a folder for --out but got {out}: {error.strerror}; name another"
-        raise InvalidArgument(message) from None
 
 
 def _compared(packs: list[RulePack], chosen: Any, console: Console) -> Comparison:

@@ -1,4 +1,4 @@
 """The page that edits a file of rules: `python -m dsl edit`.
 
-In reading order: `outline`, `editing`, `typed_values`, `drafts`, `edit_server`.
+In reading order: `outline`, `editing`, `typed_values`, `drafts`, `file_on_disk`, `edit_server`.
 """

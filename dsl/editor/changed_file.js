@@ -25,7 +25,7 @@ function showChanged(found) {
     ? `${state.file} is no longer there`
     : `${state.file} was changed by somebody else, or in another tab, on ${at}`);
   const button = (words, onclick, className = "") => element("button", { type: "button", onclick, className }, words);
-  const theirs = async () => { if (isSettled()) await load(true); };
+  const theirs = async () => { if (isSettled()) await load(true).catch(showProblem); };
   const mine = async () => {
     if (!(await applied())) return;
     if (!isGone) state.past.push(found.text);

@@ -1,33 +1,25 @@
 """Drafts: what the page that edits a file of rules may ask, as plain data in and out. No server, no state.
 
 A draft is the whole text, which the page sends with every question; so nothing is kept here, and nothing can be lost.
-What the rule language refuses is an answer too: the message, which shows the line with a caret. `File` is the file on
-disk: it is replaced in one step, its last content is kept beside it, and a file that changed meanwhile is not touched;
-what two people changed can be compared.
+What the rule language refuses is an answer too: the message, which shows the line with a caret.
 
 Source: issue 6, "Rules as text".
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
-import shutil
-import tempfile
-from difflib import SequenceMatcher
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import attrs
 
-from cartesius.errors import CartesiusError, InvalidArgument
+from cartesius.errors import InvalidArgument
 from dsl.declarations.sources import declaration
 from dsl.editor.editing import added, deleted, moved, replaced
 from dsl.editor.outline import Outline
 from dsl.editor.typed_values import row, value
-from dsl.refusals.errors import refusal
+from dsl.meaning.schedules import Forecasting
 from dsl.terms.dimensions import INSTANT
 from dsl.terms.texts import text as code
 from dsl.text.phrasing import Phrasing
@@ -36,96 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dsl.editor.outline import Json
-    from dsl.terms.dimensions import Kind
-
-BACKUP: Final = ".bak"
-"""What is added to a file's name for its last content."""
-AROUND: Final = 2
-"""How many unchanged lines are shown beside one that changed."""
-
-
-class FileChanged(CartesiusError, RuntimeError):
-    """The file is not what was loaded: somebody else saved it meanwhile. Nobody's fault; `File.compare` shows what.
-
-    >>> from dsl.editor.drafts import FileChanged
-    >>> issubclass(FileChanged, RuntimeError)
-    True
-    """
-
-
-@final
-@attrs.frozen
-class File:
-    """A file of rules."""
-
-    path: Path
-
-    def load(self) -> Json:
-        """Return the text, and a version by which `save` knows whether the file is still this one."""
-        content = self.path.read_bytes()
-        return {"text": content.decode("utf-8"), "version": _version(content), "file": self.path.name}
-
-    def compare(self, version: str, base: str, text: str) -> Json:
-        """Return what two people changed: somebody else in the file, and you in the draft.
-
-        Args:
-            version: That of the text that was loaded.
-            base: The text that was loaded.
-            text: The draft.
-
-        Returns:
-            ``changed``: whether the file is no longer as it was loaded. If so, also ``version``, its own, None where it
-            is gone; ``text``; ``at``, when it was last written, in milliseconds since the epoch; ``theirs`` and
-            ``mine``: lines as pairs of a sign and a text. ``-`` is gone, ``+`` is new, a blank is unchanged, ``…`` are
-            left out.
-        """
-        try:
-            content, at = self.path.read_bytes(), round(self.path.stat().st_mtime * 1000)
-        except FileNotFoundError:
-            content, at = None, None
-        found = None if content is None else _version(content)
-        if found == version:
-            return {"changed": False}
-        now = "" if content is None else content.decode("utf-8", "replace")
-        theirs = [] if content is None else _difference(base, now)
-        mine = _difference(base, text)
-        return {"changed": True, "version": found, "at": at, "text": now, "theirs": theirs, "mine": mine}
-
-    def save(self, text: str, version: str | None) -> Json:
-        """Replace the file by ``text``, in one step, and keep what it held in a file beside it.
-
-        Args:
-            text: The new text.
-            version: What the file must still be: that of a `load` or `compare`; None: not there.
-
-        Raises:
-            FileChanged: The file is no longer the one that was loaded as ``version``.
-            InvalidRule: The text does not read as a pack; nor would it when it is opened again.
-            DimensionMismatch: Likewise.
-            UnknownField: Likewise.
-        """
-        Outline(text, self.path.name)
-        found = _version(self.path.read_bytes()) if self.path.exists() else None
-        if found != version:
-            fix = [("fix", "compare the two texts, and choose one")]
-            raise FileChanged(refusal(f"{self.path.name}: expected the file as it was loaded but it changed", fix, ""))
-        target = self.path.resolve()
-        if found is not None:
-            shutil.copy2(target, target.with_name(target.name + BACKUP))
-        content = text.encode("utf-8")
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(descriptor, "wb") as written:
-                written.write(content)
-                written.flush()
-                os.fsync(written.fileno())
-            if found is not None:
-                shutil.copymode(target, temporary)
-            os.replace(temporary, target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-        return {"version": _version(content), "backup": None if found is None else target.name + BACKUP}
+    from dsl.terms.terms import Declaration
 
 
 def read(draft: Json, file: str) -> Json:
@@ -177,12 +80,15 @@ def judge(draft: Json, file: str) -> Json:
     rows: dict[str, Any] = {}
     given = _object("rows", draft.get("rows", {}))
     for source in outline.described()["sources"]:
-        name, kinds = source["name"], _kinds(outline, source["name"])
+        declared = declaration(outline.headings.sources[source["name"]])
+        name, kinds = declared.name, dict(declared.fields)
         listed = given.get(name, [])
         if not isinstance(listed, list):
             _refuse(f"a list of the rows of {name!r}", listed)
         found = [row(name, kinds, _object(f"a row of {name!r}", each)) for each in listed]
         known = [each for each in found if any(one is not None for one in each.values())]
+        if declared.forecast:
+            _refuse_no_predictions(declared, known)
         rows[name] = known if source["isTable"] else next(iter(known), None)
     subject = next(iter(outline.pack.sources))
     rows[subject] = rows[subject] or {}
@@ -213,20 +119,6 @@ ANSWERS: Final[Mapping[str, Callable[[Json, str], Json]]] = {
 """The questions by name."""
 
 
-def _difference(before: str, after: str) -> list[tuple[str, str]]:
-    """The lines that changed, with those around them."""
-    old, new = before.splitlines(), after.splitlines()
-    found: list[tuple[str, str]] = []
-    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(AROUND):
-        found += [("…", "")] if found else []
-        for kind, first, last, start, end in group:
-            if kind == "equal":
-                found += [(" ", line) for line in old[first:last]]
-            else:
-                found += [("-", line) for line in old[first:last]] + [("+", line) for line in new[start:end]]
-    return found
-
-
 def _in_words(outline: Outline) -> Callable[[str], str]:
     """What says in the words of the sentences what a verdict says as code."""
     vocabulary = outline.terms.vocabulary
@@ -239,9 +131,15 @@ def _in_words(outline: Outline) -> Callable[[str], str]:
     return partial(names.sub, lambda found: words[found[0]])
 
 
-def _kinds(outline: Outline, name: str) -> dict[str, Kind]:
-    vocabulary = outline.terms.vocabulary
-    return dict(next(source.fields for source in vocabulary.sources if source.name == name))
+def _refuse_no_predictions(declared: Declaration, rows: list[Json]) -> None:
+    forecasting = Forecasting(attrs.evolve(declared, key=None))
+    for each in rows:
+        objection = forecasting.objection(dict.fromkeys(dict(declared.fields)) | each)
+        if objection is not None:
+            message = (
+                f"the example situation: {declared.name}: {objection}; a prediction has a time of issue, start and end"
+            )
+            raise InvalidArgument(message)
 
 
 def _shown(value: Any) -> str:
@@ -264,7 +162,3 @@ def _refuse(expected: str, given: Any) -> NoReturn:
 
 def _text(draft: Json) -> str:
     return str(draft.get("text", ""))
-
-
-def _version(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Final
 from cartesius.errors import InvalidArgument
 from cartesius.installation import needing
 from cartesius.pages.local_pages import Page
-from dsl.editor.drafts import ANSWERS, FileChanged
+from dsl.editor.drafts import ANSWERS
+from dsl.editor.file_on_disk import FileChanged
 from dsl.rule_packs import RulePack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius.pages.local_pages import Json
-    from dsl.editor.drafts import File
+    from dsl.editor.file_on_disk import File
 
 SHOWN: Final = 50
 """How many differences are shown, the longest first."""

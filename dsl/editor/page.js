@@ -110,7 +110,7 @@ async function write(version) {
     showChanged(null);
     showState(answer.backup ? `saved; the last version is in ${answer.backup}` : "saved");
   } catch (error) {
-    if (error.status === 409) await look();
+    if (error.status === 409) await look().catch(showProblem);
     else showProblem(error);
   }
 }

@@ -3,13 +3,12 @@
 
 const RELATIONS = {
   quantity: ["at least", "at most", "above", "below", "between", "is", "not"],
-  instant: ["at least", "at most", "above", "below", "is", "not"],
+  instant: ["at least", "at most", "above", "below", "between", "is", "not"],
   text: ["is", "not"],
   choice: ["is", "not"],
-  "truth value": ["holds", "is"],
+  "truth value": ["holds", "is", "not"],
   position: [],
 };
-const SPOKEN = { is: "", not: "not", holds: "holds" };
 
 function relationWords(relation, must) {
   const verb = must ? "must be" : "is";
@@ -25,7 +24,10 @@ function literal(kind, typed, unit) {
   return kind.sort === "text" || kind.sort === "choice" ? JSON.stringify(value) : value;
 }
 
-/** A condition, chosen in parts or written as text; `said()` is its text. */
+/**
+ * A condition, chosen in parts or written as text; `said()` is its text: as it was given, until a part is chosen anew.
+ * One whose parts the form cannot hold, such as a unit that it does not offer, is written as text.
+ */
 function conditionEditor(given, must, what, changed) {
   const names = state.outline.names;
   const parts = given.parts;
@@ -103,8 +105,20 @@ function conditionEditor(given, must, what, changed) {
     changed();
   });
 
+  /** Whether the form holds the parts that it was given: a list falls to its first entry, an input drops line ends. */
+  function isHeld() {
+    const isValueHeld = ({ value, unit }, number) =>
+      inputs[number].value.value.trim() === value && (inputs[number].unit ? inputs[number].unit.value : "") === unit;
+    return relation.value === parts.relation && leftWords() === parts.left && parts.values.every(isValueHeld);
+  }
+
   function said() {
     if (own.mode === "text") return free.value.trim();
+    const chosen = composed();
+    return chosen === opened ? given.text : chosen;
+  }
+
+  function composed() {
     const about = leftWords();
     const now = kind() || { sort: "text" };
     const texts = inputs.map((input) => literal(now, input.value.value.trim(), input.unit ? input.unit.value : ""));
@@ -122,6 +136,8 @@ function conditionEditor(given, must, what, changed) {
 
   showRelations(parts ? parts.relation : undefined);
   showValues(parts ? parts.values : undefined);
+  if (given.text && parts && !isHeld()) return conditionEditor({ ...given, parts: null }, must, what, changed);
+  const opened = given.text && parts ? composed() : null;
   showMode();
   return { box, said, numberProblems: () => numberProblems().map(([input, problem]) => [input, `${what}: ${problem}`]) };
 }
@@ -148,10 +164,16 @@ function valueInput(kind, before, label, into) {
   return { value, unit, isNumber: kind.sort === "quantity" };
 }
 
-function placeText(typed) {
+/** What is in an input: what it was given, until somebody types, and then without blanks around it. */
+function kept(input, given) {
+  const opened = input.value;
+  return () => (input.value === opened ? given : input.value.trim());
+}
+
+function placeText(typed, given) {
   const plain = /^\p{L}[\p{L}\p{N}]*(-[\p{L}\p{N}]+)*( \p{L}[\p{L}\p{N}]*(-[\p{L}\p{N}]+)*)*$/u;
   const kind = state.outline.location;
-  if (typed.startsWith('"') || plain.test(typed) || (kind && kind.sort === "quantity")) return typed;
+  if ((given && typed === given) || typed.startsWith('"') || plain.test(typed) || (kind && kind.sort === "quantity")) return typed;
   return JSON.stringify(typed);
 }
 
@@ -163,6 +185,7 @@ function editor(item) {
   const preview = element("output", { className: "preview", "aria-label": "The sentence" });
   const wrong = element("div", { className: "problem", role: "alert", hidden: true });
   const properties = {};
+  const typed = {};
 
   const changed = () => { preview.textContent = head(); check(); };
   const isSentence = item.kind === "sentence";
@@ -175,7 +198,7 @@ function editor(item) {
       const place = element("input", { className: "wide", value: guard.text, "aria-label": "Location", placeholder: "berth A" });
       place.addEventListener("input", changed);
       row.append(element("span", { className: "word" }, "at"), place);
-      entry.said = () => `at ${placeText(place.value.trim())}`;
+      entry.said = () => `at ${placeText(place.value.trim(), guard.text)}`;
     } else if (guard.kind === "when") {
       const condition = conditionEditor(guard, false, `Condition ${guards.length + 1}`, changed);
       row.append(element("span", { className: "word" }, "when"), condition.box);
@@ -201,8 +224,8 @@ function editor(item) {
   }
 
   function request() {
-    const said = Object.fromEntries(Object.entries(properties).map(([label, input]) => [label, input.value.trim()]));
-    if (said.severity === "major") delete said.severity;
+    const said = Object.fromEntries(Object.entries(typed).map(([label, now]) => [label, now()]));
+    if (said.severity === "major" && item.properties.severity !== "major") delete said.severity;
     const place = item.number === null ? { edit: "add", number: state.open.after ?? null } : { edit: "replace", number: item.number };
     return { ...place, head: head(), properties: said };
   }
@@ -251,7 +274,10 @@ function editor(item) {
     box.append(element("div", { className: "properties" },
       labelled("Name", properties.name), labelled("Severity", properties.severity),
       labelled("Because", properties.because, "whole"), labelled("Reference", properties.reference, "whole")));
-    for (const input of Object.values(properties)) input.addEventListener("input", changed);
+    for (const [label, input] of Object.entries(properties)) {
+      typed[label] = kept(input, said[label] || "");
+      input.addEventListener("input", changed);
+    }
   }
   const cancel = () => {
     const { number } = item;

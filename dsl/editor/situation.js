@@ -1,6 +1,9 @@
 "use strict";
 // The example situation, and the verdict on it. Used by page.js and rule_form.js.
 
+/** What is noted under a name, which may be one that every object inherits something under, such as constructor. */
+const noted = (object, name) => (Object.hasOwn(object, name) ? object[name] : undefined);
+
 function showSituation() {
   const form = by("situation");
   const shape = JSON.stringify([state.outline.sources, state.outline.usesClock]);
@@ -8,7 +11,7 @@ function showSituation() {
   form.dataset.shape = shape;
   form.replaceChildren();
   for (const source of state.outline.sources) {
-    const rows = (state.rows[source.name] ||= [{}]);
+    const rows = (state.rows[source.name] = noted(state.rows, source.name) || [{}]);
     const words = source.name.replaceAll("_", " ");
     const box = element("fieldset", {}, element("legend", {}, words));
     rows.forEach((row, number) => box.append(rowFields(source, row, rows.length > 1 ? `${words} ${number + 1}` : words)));
@@ -29,7 +32,7 @@ function rowFields(source, row, words) {
   const fields = element("div", { className: "fields" });
   for (const field of source.fields) {
     const label = `${words} ${field.name}`.replaceAll("_", " ");
-    const input = situationInput(field, row[field.name] || "");
+    const input = situationInput(field, noted(row, field.name) || "");
     input.setAttribute("aria-label", label);
     input.name = label;
     input.addEventListener("input", () => { row[field.name] = input.value; keep(); judgeSoon(); });

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.errors import InvalidArgument
-from dsl.terms.dimensions import INSTANT, NUMBER, POSITION, TRUTH, Measure
+from dsl.terms.dimensions import INSTANT, NUMBER, POSITION, TRUTH, Choice, Measure
 from dsl.terms.instants import instant_of
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from dsl.terms.dimensions import Kind
 
+_POLE, _DATE_LINE = 90, 180
 _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
@@ -50,11 +51,20 @@ def value(label: str, kind: Kind, typed: str) -> Any:
     try:
         return _typed(kind, typed)
     except ValueError:
-        examples = {POSITION: "a position is needed, such as 51.95, 4.14", TRUTH: "yes or no is needed",
-                    INSTANT: "a time is needed, such as 2026-05-01 14:30Z"}  # fmt: skip
-        needed = "a number is needed, such as 15" if isinstance(kind, Measure) else examples[kind]
-        message = f"the example situation: {label}: {needed}, but got {typed!r}"
+        message = f"the example situation: {label}: {_needed(kind)}, but got {typed!r}"
         raise InvalidArgument(message) from None
+
+
+def _needed(kind: Kind) -> str:
+    if isinstance(kind, Measure):
+        return "a number is needed, such as 15"
+    if isinstance(kind, Choice):
+        return f"one of {', '.join(kind.members)} is needed"
+    return {
+        POSITION: "a position is needed, latitude up to 90 and longitude up to 180, such as 51.95, 4.14",
+        TRUTH: "yes or no is needed",
+        INSTANT: "a time with its zone is needed, such as 2026-05-01 14:30Z",
+    }[kind]
 
 
 def _typed(kind: Kind, typed: str) -> Any:
@@ -69,8 +79,15 @@ def _typed(kind: Kind, typed: str) -> Any:
     if kind == TRUTH:
         return bool(("no", "yes").index(typed))
     if kind == INSTANT:
-        return int(typed) if typed.isdigit() else instant_of(datetime.fromisoformat(typed))
+        instant = instant_of(datetime.fromisoformat(typed))
+        if instant is None:
+            raise ValueError(typed)
+        return instant
     if kind == POSITION:
         latitude, longitude = map(float, typed.split(","))
+        if not (abs(latitude) <= _POLE and abs(longitude) <= _DATE_LINE):
+            raise ValueError(typed)
         return latitude, longitude
+    if isinstance(kind, Choice) and typed not in kind.members:
+        raise ValueError(typed)
     return typed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from cartesius.errors import InvalidArgument
+from dsl.command_lines import INTERRUPTED, check_writable, run
 from examples.experiments import figure8, late_strategies, nexmark, table3
 from examples.experiments.bars import Bar
 from examples.experiments.efforts import Effort
@@ -25,8 +26,6 @@ EXPERIMENTS: Final[Mapping[str, Callable[[Sheet, Effort, int, int], None]]] = Ma
     {"table3": table3.run, "figure8": figure8.run, "strategies": late_strategies.run, "nexmark": nexmark.run}
 )
 CLOCKS: Final = MappingProxyType({"wall": time.perf_counter, "cpu": time.process_time})
-INTERRUPTED: Final = 130
-"""What a command returns that Ctrl-C has ended."""
 INTRODUCTION: Final = """
 # Which restriction, at what price?
 
@@ -64,7 +63,8 @@ others have come.
               " work, too.")  # fmt: skip
 @click.option("--seed", type=int, default=1, show_default=True, help="Of what is drawn.")
 @click.option("--repetitions", type=click.IntRange(min=1), default=3, show_default=True,
-              help="Runs of each, with a seed of its own each.")  # fmt: skip
+              help="Runs of each: in strategies and table3 of other events each, but one alone of table3's cartesian;"
+              " in nexmark of the same events. In figure8, how many times as much is measured.")  # fmt: skip
 def main(names: tuple[str, ...], *, out: Path, effort: str, clock: str, seed: int, repetitions: int) -> None:
     """Compare restriction strategies; NAME is table3, figure8, strategies or nexmark. Without one, all run.
 
@@ -76,7 +76,10 @@ def main(names: tuple[str, ...], *, out: Path, effort: str, clock: str, seed: in
 
     Ctrl-C ends it, and keeps what has been measured.
     """  # noqa: D301 - click looks for the character, not for how it is written
-    _check_writable(out)
+    try:
+        check_writable("--out", out)
+    except InvalidArgument as error:
+        raise click.ClickException(str(error)) from None
     chosen = list(dict.fromkeys(names)) or list(EXPERIMENTS)
     options = f"--effort {effort} --clock {clock} --seed {seed} --repetitions {repetitions}"
     command = f"python -m examples.experiments {' '.join(chosen)} {options}"
@@ -108,17 +111,6 @@ def _tell(bar: Bar, name: str, line: str) -> None:
     bar.tell(f"{name}: {line}")
 
 
-def _check_writable(out: Path) -> None:
-    """Find out before anything is measured."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):
-            pass
-    except OSError as error:
-        message = f"cannot write to {out}: {error.strerror}; choose another --out"
-        raise click.ClickException(message) from None
-
-
 def _origin(command: str) -> str:
     machine = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} processors"
     return (
@@ -128,4 +120,4 @@ def _origin(command: str) -> str:
 
 
 if __name__ == "__main__":
-    main(prog_name="python -m examples.experiments")
+    run(partial(main, prog_name="python -m examples.experiments"))

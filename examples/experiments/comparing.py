@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -44,6 +44,8 @@ SCHEMA: Final = pa.schema(
     ]
 )
 """The columns of a comparison."""
+COUNTED: Final = frozenset({"candidates", "results", "corrections", "late", "right", "missed", "wrong"})
+"""Of these, the columns that count what was done."""
 
 
 def compare(
@@ -119,7 +121,9 @@ def compare(
 
 
 def summary(table: pa.Table) -> list[dict[str, Any]]:
-    """Return a row for each strategy, workload and size: the median over the repetitions of each column.
+    """Return a row for each strategy, workload and size: of the repetitions, means of counts, medians of other columns.
+
+    As the mean is linear, right and missed add up to the true pairs, the same for each strategy; medians need not.
 
     Args:
         table: What `compare` returns.
@@ -136,7 +140,8 @@ def summary(table: pa.Table) -> list[dict[str, Any]]:
         one: dict[str, Any] = {"strategy": strategy, "workload": workload, "size": size}
         for name in SCHEMA.names[5:]:
             values = [row[name] for row in rows if row[name] is not None]
-            one[name] = median(values) if values else None
+            average = fmean if name in COUNTED else median
+            one[name] = average(values) if values else None
         found.append({**one, "slowest": min(speeds), "fastest": max(speeds)})
     return found
 

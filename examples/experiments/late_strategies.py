@@ -116,7 +116,7 @@ made in order, and delayed afterwards. So a strategy can be marked.
         sheet.say(f"### {workload.name.capitalize()}")
         events = f"{rows[0]['events']:,.0f} events"
         sheet.say(f"{what[0].upper()}{what[1:]}; {events}. The band and the windows are {span} s wide."
-                  " Medians of the runs, each with a seed of its own.")  # fmt: skip
+                  " Of runs with a seed of their own each, means of counts and medians of other columns.")  # fmt: skip
         sheet.table(map(_line, rows), *_COLUMNS)
         for strategy in EXACT:
             is_right = not any(run["missed"] or run["wrong"] for run in runs if run["strategy"] == strategy)

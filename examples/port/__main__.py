@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
@@ -16,7 +17,8 @@ import click
 from click.core import ParameterSource
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from cartesius.errors import CartesiusError
+from cartesius.errors import CartesiusError, InvalidArgument
+from dsl.command_lines import check_writable, run
 from examples.port.arrivals import deep_calls
 from examples.port.arrivals_report import arrival_notes, show_outlooks
 from examples.port.bootstrap import NoBroker, check_broker
@@ -174,13 +176,13 @@ def main(
     _check_options(context)
     _check_kafka(kafka)
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        check_writable("--out", out, *_WRITTEN)
         if nmea is not None:
             end(_judge_nmea(console, nmea, None if on is None else on.date(), out, rows))
             return
         started = perf_counter()
         day = read_day(data, wind_day=wind_day.date())
-    except (UnusableFile, OSError) as error:
+    except (InvalidArgument, UnusableFile, OSError) as error:
         refuse(error)
     reading = perf_counter() - started
     warn(console, day.damaged)
@@ -334,4 +336,4 @@ def _progress(console: Console) -> Progress:
 
 
 if __name__ == "__main__":
-    main(prog_name="python -m examples.port")
+    run(partial(main, prog_name="python -m examples.port"))

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from cartesius.errors import InvalidArgument
+from dsl.command_lines import check_writable
 from examples.port.input_options import data_option, wind_day_option
 from examples.port.inputs import SOURCES, read_day
 from examples.port.outside import PlainConsole
@@ -46,9 +48,9 @@ def history(folder: Path, data: Path, wind_day: datetime) -> None:
     """
     console = PlainConsole()
     try:
+        check_writable("FOLDER", folder, *(f"{source}.parquet" for source in SOURCES))
         day = read_day(data, wind_day=wind_day.date())
-        folder.mkdir(parents=True, exist_ok=True)
-    except (UnusableFile, OSError) as error:
+    except (InvalidArgument, UnusableFile, OSError) as error:
         refuse(error)
     warn(console, day.damaged)
     for source, table in history_tables(day).items():
@@ -85,9 +87,9 @@ def year(folder: Path, days: int, reports: int, seed: int, data: Path) -> None:
     ) as bar:
         task = bar.add_task("drawing days", total=days)
         try:
-            folder.mkdir(parents=True, exist_ok=True)  # before it takes long
+            check_writable("FOLDER", folder)
             made = Resampled(data, seed, reports // days)
             found = write_days(made, days, folder, lambda done, _: bar.update(task, completed=done))
-        except (UnusableFile, OSError) as error:
+        except (InvalidArgument, UnusableFile, OSError) as error:
             refuse(error)
     console.print(f"Written to {folder}: {days:,} days, {found:,} reports, in {perf_counter() - started:,.0f} s")

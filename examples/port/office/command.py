@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from datetime import time
 from math import isfinite
 from pathlib import Path
@@ -150,7 +150,7 @@ def board(
                     start_kafka(kafka, topics, store, day, rules, stop, rules=rules_topic)
                 following, foresight = Following(store), Foresight(day, rules)
                 shown = Board(store, following, day, foresight)
-                with beside(where, subscriptions, foresight.next_change):
+                with beside(where, subscriptions, foresight.next_change), suppress(KeyboardInterrupt):
                     following.start(stop)
                     shown.start(stop)
                     serve(page_of(shown, following), sockets, not no_browser, "The harbour office is", host)

@@ -267,6 +267,13 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_measured(tm
     assert "--only speed" in run.output
 
 
+def test_data_that_cannot_be_written_are_refused_before_anything_is_measured(tmp_path):
+    (tmp_path / "file").touch()
+    run = CliRunner().invoke(main, ["--only", "speed", "--json", str(tmp_path / "file" / "data.json")])
+    assert run.exit_code == 2
+    assert "File exists; choose another --json" in run.output
+
+
 def test_a_page_without_marks_is_left_alone(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("nothing")

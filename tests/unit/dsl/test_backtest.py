@@ -8,8 +8,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from cartesius.pages.local_pages import application
-from dsl.editor.drafts import File
 from dsl.editor.edit_server import page_of
+from dsl.editor.file_on_disk import File
 from tests.browsers import served
 
 RULES = """pack: port

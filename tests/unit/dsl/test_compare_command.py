@@ -7,6 +7,7 @@ import pytest
 
 from dsl import RulePack
 from dsl.__main__ import main
+from dsl.comparison import compare_command
 from dsl.comparison.compare_command import CHANGED, REFUSED, SAME
 from dsl.comparison.comparing import compare
 
@@ -164,9 +165,28 @@ def test_where_nothing_can_be_written_nothing_is_judged(compared, tmp_path, belo
     file.write_text("kept")
     status, printed, refused = compared(OLD, NEW, "--out", str(file / below))
     assert (status, printed) == (REFUSED, "")
-    assert f"compare: expected a folder for --out but got {file / below}: " in refused
+    assert f"compare: cannot write to {file / below}: " in refused
     assert "rows judged" not in refused
     assert file.read_text() == "kept"
+
+
+def test_a_folder_in_place_of_a_picture_is_refused_before(compared, tmp_path):
+    (tmp_path / "out" / "comparison.png").mkdir(parents=True)
+    status, printed, refused = compared(OLD, NEW, "--out", str(tmp_path / "out"))
+    assert (status, printed) == (REFUSED, "")
+    assert "comparison.png: Is a directory; choose another --out" in refused
+
+
+def test_what_cannot_be_written_after_all_is_no_change(compared, tmp_path, monkeypatch):
+    """A disk may be full; 1 would be read as: something changes."""
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(compare_command, "draw", full)
+    status, _, refused = compared(OLD, NEW, "--out", str(tmp_path / "out"))
+    assert status == REFUSED
+    assert "compare: [Errno 28] No space left on device" in refused
 
 
 def test_a_file_that_is_not_there_is_refused(compared, tmp_path):

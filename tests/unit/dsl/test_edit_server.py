@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 from cartesius.pages import local_pages
 from cartesius.pages.local_pages import LARGEST, application, serve
 from dsl.editor import drafts
-from dsl.editor.drafts import File
 from dsl.editor.edit_server import page_of
+from dsl.editor.file_on_disk import File
 from tests.browsers import served
 from tests.unit.dsl.test_edit_texts import HARBOUR_RULES
 
@@ -351,6 +351,25 @@ def test_in_the_browser_what_is_typed_counts_as_unsaved_and_ctrl_s_applies_it(pa
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
+def test_in_the_browser_the_whole_text_of_a_file_with_other_line_ends_is_not_changed(
+    pages: Callable[[], Page], path: Path
+):
+    from playwright.sync_api import expect
+
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    page = pages()
+    page.get_by_role("button", name="Whole text").click()
+    expect(page.locator("#state")).to_have_text("· saved")
+
+    # Somebody else's file may be no text at all; taking it is refused in words.
+    page.locator("#text").fill("pack: mine")
+    path.write_bytes(b"\xff")
+    page.evaluate("look()")
+    page.locator("#close-text").click()
+    page.get_by_role("button", name="Take theirs").click()
+    expect(page.locator("#problem")).to_contain_text("harbour.rules: is no text in UTF-8")
+
+
 def test_in_the_browser_the_second_of_two_is_told_and_chooses(pages: Callable[[], Page], path: Path):
     from playwright.sync_api import expect
 
@@ -410,3 +429,78 @@ def test_in_the_browser_the_second_of_two_is_told_and_chooses(pages: Callable[[]
     first.get_by_role("button", name="Write mine").click()
     expect(first.locator("#changed")).to_be_hidden()
     assert "name: fourth" in path.read_text(encoding="utf-8")
+
+
+KINDS = """pack: kinds
+subject: vessel
+location: name
+source vessel by mmsi:
+    mmsi: number
+    name: text
+    flow: m³/h
+    temperature: °C
+    ratio: number
+    share: %
+    length: metres, optional
+    eta: instant
+    has pilot: yes or no
+    kind: one of "a", "b"
+"""
+BECAUSE = r'    because: " two\nlines"' + "\n    severity: major\n"
+SENTENCES = (
+    "flow must be at most 3 m³/s",
+    "temperature must be at most 300 K",
+    "ratio must be at most 50 %",
+    "share must be at most 0.5",
+    "length must be at most 2 `furlong`",
+    "length must be at most 1500 centimetres",
+    "length must be known",
+    "has pilot must not be true",
+    "when has pilot is not true: length must be at most 3 m",
+    "when has pilot, when ratio is 5e-7: length must not be 3 m",
+    "eta must be between 2026-05-01 14:30Z and 2026-05-02 14:30Z",
+    "when eta is between 2026-05-01 14:30Z and 2026-05-02 14:30Z: length must be at most 3 m",
+    'name must be " x "',
+    r'name must be "a\nb"',
+    'kind must not be "a"',
+    "at berth  A, at berth_B: length  must be  at most 3  m",
+)
+
+
+def test_in_the_browser_a_source_may_be_called_as_what_every_object_has(pages: Callable[[], Page], path: Path):
+    from playwright.sync_api import expect
+
+    path.write_text(KINDS.replace("vessel", "constructor").replace("ratio", "valueOf") + "\n".join(SENTENCES[:2]))
+    page = pages()
+    expect(page.locator("#verdict strong")).to_have_text("unknown")
+    assert {*page.locator("#situation input").evaluate_all("all => all.map((each) => each.value)")} == {""}
+
+
+def test_in_the_browser_a_rule_that_is_renamed_says_what_it_said(browser: Browser, tmp_path: Path):
+    """A form that cannot hold a condition, such as one with another unit, has it as text."""
+    renamed = """async (number) => {
+      state.open = { number };
+      show();
+      const name = document.querySelector(".properties input");
+      name.value = "renamed";
+      name.dispatchEvent(new Event("input"));
+      await state.form.apply();
+    }"""
+    said = """state.outline.items.filter((item) => item.kind === "sentence")
+      .map((item) => [headOf(item), editor(item).querySelector(".preview").textContent])"""
+    kinds = tmp_path / "kinds.rules"
+    before = "\n".join([KINDS, *(f"{sentence}\n{BECAUSE}" for sentence in SENTENCES)])
+    kinds.write_text(before, encoding="utf-8")
+    page = browser.new_page()
+    for rules in (kinds, HARBOUR_RULES, HARBOUR_RULES.with_name("new_york.rules")):
+        with served(application(page_of(File(rules)), "secret"), "secret") as address:
+            page.goto(address)
+            page.locator("#rule-1").wait_for()
+            sentences = page.evaluate(said)
+            if rules == kinds:
+                for number in range(len(SENTENCES)):
+                    page.evaluate(renamed, number)
+                text = page.evaluate("state.text")
+        assert [shown for _, shown in sentences] == [written for written, _ in sentences]
+    page.close()
+    assert text == before.replace(BECAUSE, f"    name: renamed\n{BECAUSE}")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsl import InvalidRule, RulePack, UnknownField
-from dsl.editor.drafts import File, FileChanged, edit, judge, read
+from dsl.editor.drafts import edit, judge, read
 from dsl.editor.editing import added, deleted, moved, replaced
 from dsl.editor.outline import Outline
 from tests.unit.dsl.test_rules_as_text import HARBOUR
@@ -226,14 +226,38 @@ for every other where other destination is destination: other draught must be at
         ("draught", "-infinity", "a number is needed"),
         ("draught", "1_000", "a number is needed"),
         ("draught", "1e999", "a number is needed"),
-        ("eta", "tomorrow", "vessel eta: a time is needed, such as 2026-05-01 14:30Z, but got 'tomorrow'"),
-        ("position", "51", "vessel position: a position is needed, such as 51.95, 4.14, but got '51'"),
+        (
+            "eta",
+            "tomorrow",
+            "vessel eta: a time with its zone is needed, such as 2026-05-01 14:30Z, but got 'tomorrow'",
+        ),
+        ("eta", "2026-05-01 14:30", "a time with its zone is needed"),
+        ("eta", "20260501", "a time with its zone is needed"),
+        ("position", "51", "vessel position: a position is needed, latitude up to 90 and .*, such as 51.95, 4.14"),
+        ("position", "91,0", "a position is needed, latitude up to 90"),
+        ("position", "0,-181", "a position is needed, latitude up to 90"),
+        ("position", "nan,0", "a position is needed, latitude up to 90"),
+        ("vessel_type", "tug", "vessel vessel type: one of tanker, container is needed, but got 'tug'"),
         ("has_pilot", "perhaps", "vessel has pilot: yes or no is needed, but got 'perhaps'"),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_refused(field: str, typed: str, message: str):
     with pytest.raises(ValueError, match=message):
         judge({"text": RULES, "rows": {"vessel": [{field: typed}]}}, "harbour.rules")
+
+
+def test_an_example_that_is_no_prediction_is_refused_in_words():
+    text = """pack: p
+subject: vessel
+source vessel by id:
+    id: number
+    eta: instant
+source tide, forecast:
+    height: metres
+tide height predicted for eta must be at least 3 m
+"""
+    with pytest.raises(ValueError, match=r"^the example situation: tide: its 'issued' is no instant; [^\n]*$"):
+        judge({"text": text, "rows": {"tide": [{"height": "3"}]}}, "f")
 
 
 def test_what_is_not_known_is_said_in_the_words_of_the_sentences():
@@ -255,103 +279,6 @@ def test_the_example_file_reads_and_its_outline_names_every_requirement():
     assert "clearance at A" in names
     assert len(names) == 9
     assert RulePack.from_text(RulePack.from_text(text).to_text()).statements == RulePack.from_text(text).statements
-
-
-# --------------------------------------------------------------------------------------------------- the file on disk
-
-
-def test_saving_replaces_the_file_and_keeps_the_last_one_beside_it(tmp_path: Path):
-    path = tmp_path / "harbour.rules"
-    path.write_text(RULES, encoding="utf-8")
-    path.chmod(0o640)
-    file = File(path)
-    loaded = file.load()
-    assert (loaded["text"], loaded["file"]) == (RULES, "harbour.rules")
-    new = RULES.replace("20 m", "19 m")
-    saved = file.save(new, loaded["version"])
-    assert path.read_text(encoding="utf-8") == new
-    assert (tmp_path / saved["backup"]).read_text(encoding="utf-8") == RULES
-    assert path.stat().st_mode & 0o777 == 0o640
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["harbour.rules", "harbour.rules.bak"]
-    assert file.save(RULES, saved["version"])["version"] == loaded["version"]
-
-
-def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path):
-    path = tmp_path / "harbour.rules"
-    path.write_text(RULES, encoding="utf-8")
-    version = File(path).load()["version"]
-    path.write_text(RULES + "# mine\n", encoding="utf-8")
-    with pytest.raises(FileChanged, match="expected the file as it was loaded but it changed"):
-        File(path).save(RULES, version)
-    assert path.read_text(encoding="utf-8").endswith("# mine\n")
-    path.unlink()
-    with pytest.raises(FileChanged):
-        File(path).save(RULES, version)
-
-
-def test_of_a_file_that_changed_it_is_shown_what_either_side_changed(tmp_path: Path):
-    path = tmp_path / "harbour.rules"
-    path.write_text(RULES, encoding="utf-8")
-    file = File(path)
-    version = file.load()["version"]
-    assert file.compare(version, RULES, RULES) == {"changed": False}
-    mine, theirs = RULES.replace("20 m   #", "19 m   #"), RULES.replace("0.5 m", "0.7 m")
-    path.write_text(theirs, encoding="utf-8")
-    found = file.compare(version, RULES, mine)
-    assert (found["changed"], found["text"]) == (True, theirs)
-    assert found["at"] == round(path.stat().st_mtime * 1000)
-    sides = [[line for line in found[side] if line[0] in "+-"] for side in ("theirs", "mine")]
-    before = "at berth A, when draught is at least 1500 centimetres: under-keel clearance must be at least 0.5 m"
-    assert sides == [
-        [("-", before), ("+", before.replace("0.5 m", "0.7 m"))],
-        [("-", "draught must be at most 20 m   # for now"), ("+", "draught must be at most 19 m   # for now")],
-    ]
-    assert (" ", "    because: the lock") not in found["mine"]  # two lines around, and no more
-
-    # Mine is written over theirs only by who has seen it, and theirs is kept.
-    saved = file.save(mine, found["version"])
-    assert path.read_text(encoding="utf-8") == mine
-    assert (tmp_path / saved["backup"]).read_text(encoding="utf-8") == theirs
-
-
-def test_changes_far_apart_leave_out_what_is_between(tmp_path: Path):
-    path = tmp_path / "harbour.rules"
-    path.write_text(RULES.replace("subject: vessel", "subject: ship").replace("below 40 kn", "below 41 kn"))
-    found = File(path).compare("", RULES, RULES)
-    assert [sign for sign, _ in found["theirs"] if sign != " "] == ["-", "+", "…", "-", "+"]
-    assert found["mine"] == []
-
-
-def test_a_file_that_is_gone_is_written_again_only_by_who_has_seen_that(tmp_path: Path):
-    path = tmp_path / "harbour.rules"
-    path.write_text(RULES, encoding="utf-8")
-    file = File(path)
-    version = file.load()["version"]
-    path.unlink()
-    found = file.compare(version, RULES, RULES)
-    assert (found["changed"], found["version"], found["theirs"]) == (True, None, [])
-    assert file.save(RULES, None)["backup"] is None
-    assert path.read_text(encoding="utf-8") == RULES
-    with pytest.raises(FileChanged):
-        file.save(RULES, None)
-
-
-def test_a_text_that_does_not_read_is_not_saved(tmp_path: Path):
-    path = tmp_path / "harbour.rules"
-    path.write_text(RULES, encoding="utf-8")
-    file = File(path)
-    with pytest.raises(InvalidRule):
-        file.save(RULES + "draught", file.load()["version"])
-    assert [each.name for each in tmp_path.iterdir()] == ["harbour.rules"]
-
-
-def test_a_link_to_a_file_stays_a_link(tmp_path: Path):
-    (tmp_path / "target.rules").write_text(RULES, encoding="utf-8")
-    link = tmp_path / "link.rules"
-    link.symlink_to("target.rules")
-    File(link).save(HARBOUR, File(link).load()["version"])
-    assert link.is_symlink()
-    assert (tmp_path / "target.rules").read_text(encoding="utf-8") == HARBOUR
 
 
 FOLLOWED = (

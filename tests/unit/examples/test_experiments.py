@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius.errors import InvalidArgument
+from dsl.command_lines import INTERRUPTED
 from examples import experiments
 from examples.experiments import (
     Workload,
@@ -27,7 +28,7 @@ from examples.experiments import (
     summary,
     table3,
 )
-from examples.experiments.__main__ import INTERRUPTED, main
+from examples.experiments.__main__ import main
 from examples.experiments.comparing import SCHEMA
 from examples.experiments.efforts import Effort
 from examples.experiments.figure8 import in_order, measure, scanning
@@ -163,6 +164,13 @@ def test_a_run_is_found_again_from_its_row():
     assert all(line["slowest"] <= line["events_per_second"] <= line["fastest"] for line in lines)
 
 
+def test_right_and_missed_are_all_true_pairs_whatever_the_strategy():
+    table = compare({name: strategies(60)[name] for name in ("lookup", "affine")}, [late_settings], [60], repetitions=3)
+    lookup, affine = summary(table)
+    assert lookup["right"] + lookup["missed"] == pytest.approx(affine["right"] + affine["missed"])
+    assert sum(run["right"] for run in table.to_pylist()[::2]) == pytest.approx(3 * lookup["right"])
+
+
 @pytest.mark.parametrize(("sizes", "repetitions"), [([0], 1), ([5], 0)])
 def test_what_cannot_be_measured_is_refused(sizes, repetitions):
     with pytest.raises(InvalidArgument, match="sizes of at least 1, and at least 1 repetition"):
@@ -258,6 +266,7 @@ def test_all_experiments_run(tmp_path):
         "## Strategies: one join, nine restrictions, late events",
         "## Nexmark: queries that others are measured by",
     ]
+    assert "| ours: the best of |" in text
     assert "| NO |" not in text
     assert "Wrong" not in text
     for name in ("table3-runs", "figure8-runs", "strategies-late-settings", "nexmark-runs"):

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from starlette.testclient import TestClient
 
+from cartesius.pages import local_pages
 from cartesius.pages.local_pages import application, listening
 from examples.port.__main__ import main
 from examples.port.inputs import read_day
@@ -303,6 +304,19 @@ def test_the_command_refuses_a_store_that_another_process_judges_into(tmp_path):
         refused = CliRunner().invoke(main, ["board", "--no-browser", "--store", store.where])
     store.close()
     assert (refused.exit_code, "another process does" in refused.output) == (2, True)
+
+
+def test_the_command_ends_well_by_ctrl_c_as_it_says(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(local_pages, "serve", interrupted)
+    for follower in (Following, Board):  # whose threads would go on beside the next test
+        monkeypatch.setattr(follower, "start", lambda *_: None)
+    Store(str(tmp_path / "office.db")).close()
+    command = ["board", "--no-browser", "--feed", "none", "--store", str(tmp_path / "office.db")]
+    ended = CliRunner().invoke(main, command)
+    assert (ended.exit_code, ended.output) == (0, "")
 
 
 def test_in_a_browser_the_page_shows_what_the_server_says_and_hostile_names_do_nothing(browser: Browser, day_and_rules):

@@ -56,6 +56,14 @@ def test_it_writes_verdicts_dead_letters_and_a_picture(port, few):
         assert said in " ".join(result.output.split())
 
 
+def test_where_nothing_can_be_written_nothing_is_judged(port, tmp_path):
+    (tmp_path / "out" / "verdicts.parquet").mkdir(parents=True)
+    result, _ = port()
+    assert result.exit_code == 2
+    assert "verdicts.parquet: Is a directory; choose another --out" in result.output
+    assert "Judging" not in result.output
+
+
 def test_it_prints_as_many_ships_as_wanted(port):
     few, _ = port("--rows", "1")
     none, _ = port("--rows", "0")

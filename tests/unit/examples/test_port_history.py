@@ -46,6 +46,13 @@ def test_a_folder_with_files_is_not_written_over(tmp_path):
     assert (tmp_path / "vessel.parquet").read_text() == "mine"
 
 
+@pytest.mark.parametrize("command", ["history", "year"])
+def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path, command):
+    (tmp_path / "file").touch()
+    done = CliRunner().invoke(main, [command, str(tmp_path / "file" / "below")])
+    assert (done.exit_code, "Not a directory; choose another FOLDER" in done.output) == (2, True)
+
+
 def test_days_differ_and_the_seed_alone_says_how(made):
     days = [made.day(number) for number in range(4)]
     again = made.day(3)

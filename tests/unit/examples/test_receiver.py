@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from cartesius import Engine, Event, Update
+from examples import receiver
 from examples.port.nmea import SentenceReader
 from examples.receiver import main, message, received, replaying, ships_by_name
 
@@ -78,6 +79,15 @@ def test_what_is_no_address_is_one_line(address):
     found = CliRunner().invoke(main, [address])
     assert found.exit_code == 2
     assert f"expected the address of a WebSocket, as ws://127.0.0.1:8765, but got '{address}'" in found.output
+
+
+def test_it_ends_well_by_ctrl_c_as_it_says(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(receiver, "follow", interrupted)
+    ended = CliRunner().invoke(receiver.main, [])
+    assert (ended.exit_code, "Ctrl-C ends it\n" in ended.output, "Aborted" in ended.output) == (0, True, False)
 
 
 def test_a_file_without_a_message_is_refused_and_not_waited_for(tmp_path):
