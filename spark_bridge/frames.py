@@ -308,7 +308,7 @@ def correlate_frames(
     timed = timed_frames(frames, event_time)
     if is_streaming and not unbounded:
         check_bounded(outputs, set(names) - set(timed))
-    own = own_watermarks(schemas_in, event_time) if is_streaming else []
+    own = own_watermarks(frames, event_time) if is_streaming else []
     check_watermark(own, watermark, timed)
     has_watermark = bool(own) or watermark is not None
     holds = holds_back(order, sequence, has_watermark=has_watermark, is_streaming=is_streaming)
