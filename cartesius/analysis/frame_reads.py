@@ -106,6 +106,9 @@ class ValueType:
 
 _TRUTH: Final = ValueType("a number", "boolean")
 _NUMBER: Final = ValueType("a number", "double")
+_DATE: Final = ValueType("a date", "date")
+_TIME: Final = ValueType("a time", "timestamp")
+_LOCAL_TIME: Final = ValueType("a local time", "timestamp_ntz")
 _OF_PYTHON: Final = {
     str: ValueType("a text", "string"),
     int: ValueType("a number", "bigint"),
@@ -246,11 +249,14 @@ class _Reads:
         if isinstance(function, str):
             function = operator.attrgetter(function)
         if isinstance(function, operator.attrgetter | operator.itemgetter):
-            names = function.__reduce__()[1]
-            node: Expression = Part("value")
-            for name in str(names[0]).split(".") if isinstance(function, operator.attrgetter) else names:
-                node = Field(node, name) if isinstance(name, str) else node
-            self._look(node, OfValue(value), where)
+            for name in function.__reduce__()[1]:
+                node: Expression = Part("value")
+                if isinstance(function, operator.itemgetter):
+                    node = Apply(operator.getitem, (node, Constant(name)), "getitem")
+                else:
+                    for step in name.split("."):
+                        node = Field(node, step)
+                self._look(node, OfValue(value), where)
             return extracted(function, value)
         function = as_written(function)
         parameters = parameters_of(function) if callable(function) else None
@@ -274,26 +280,29 @@ class _Reads:
                 return
             case Field(target=target, name=name):
                 self._check_field(origin(target, scope), name, where)
+            case Apply(function=operator.getitem, arguments=(target, Constant(value=str() as name))):
+                self._check_field(origin(target, scope), name, where, is_item=True)
             case Apply(function=function, arguments=(one, other)) if function in (*_COMPARED, *_ARITHMETIC):
                 self._check_pair(function, self._side(one, scope), self._side(other, scope), where)
         for child in children(expression):
             self._look(child, scope, where)
 
-    def _check_field(self, target: Origin | None, name: str, where: str) -> None:
+    def _check_field(self, target: Origin | None, name: str, where: str, *, is_item: bool = False) -> None:
+        is_method = not is_item and hasattr(dict, name)
         match target:
             case Column(reactive=reactive, path=path):
                 kind = self._kind_of(target)
                 fields = None if kind is None else kind.fields
-                if fields is not None and name not in fields and not hasattr(dict, name):
+                if fields is not None and name not in fields and not is_method:
                     raise self._missing(reactive.name, path, name, fields, where)
                 of_python = () if kind is None or fields is not None else _SCALARS.get(kind.group, ())
-                if of_python and not any(hasattr(one, name) for one in of_python):
+                if of_python and (is_item or not any(hasattr(one, name) for one in of_python)):
                     message = (
                         f"{self.frames.call}: expected a record of which {where} of {self.name!r} reads {name!r} but"
                         f" {_Side('', target, kind)} is {kind.group if kind else ''}"
                     )
                     raise InvalidArgument(message)
-            case Composed(expression=Fields(names=names)) if name not in names and not hasattr(dict, name):
+            case Composed(expression=Fields(names=names)) if name not in names and not is_method:
                 known = list(map(str, names))
                 message = (
                     f"{self.frames.call}: expected {name!r}, which {where} of {self.name!r} reads, to be yielded by the"
@@ -302,7 +311,7 @@ class _Reads:
                 raise InvalidArgument(message)
             case OneOf(origins=origins):
                 for one in origins:
-                    self._check_field(one, name, where)
+                    self._check_field(one, name, where, is_item=is_item)
 
     def _missing(
         self, source: str, path: tuple[str, ...], name: str, fields: Mapping[str, ValueType], where: str
@@ -371,6 +380,10 @@ class _Reads:
                 return kind
             case Typed(hint=hint) if hint in _OF_PYTHON:
                 return _OF_PYTHON[hint]
+            case Computed(expression=Constant(value=datetime() as moment)):
+                return _LOCAL_TIME if moment.tzinfo is None else _TIME
+            case Computed(expression=Constant(value=date())):
+                return _DATE
             case Computed(expression=Constant(value=value)) if type(value) in _OF_PYTHON:
                 return _OF_PYTHON[type(value)]
             case Computed(expression=Apply(function=function)) if function in _COMPARED:
