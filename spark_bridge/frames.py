@@ -53,7 +53,13 @@ from spark_bridge.transport.dead_letters import Plausible
 from spark_bridge.transport.emission import Layout
 from spark_bridge.transport.envelope import letters_of, opened, results_of, tagged, united
 from spark_bridge.transport.shuffles import bucket_numbers, partitioned
-from spark_bridge.transport.source_frames import CHANGES, change_source, make_source, value_schema
+from spark_bridge.transport.source_frames import (
+    CHANGES,
+    change_source,
+    check_told_apart,
+    make_source,
+    value_schema,
+)
 from spark_bridge.transport.static_frames import StaticRows, static_rows
 
 if TYPE_CHECKING:
@@ -349,6 +355,7 @@ def correlate_frames(
     layout, key = _common(
         met.schemas, [name for name, output in zip(output_names, outputs, strict=True) if output.table]
     )
+    check_told_apart(layout.value.names, next(iter(frames.values())), "fields of results")
     sources_in = tuple(source.input for source in sources)
     believed = Plausible(plausible)
     static = static_rows(sources, count, believed) if is_streaming else StaticRows()

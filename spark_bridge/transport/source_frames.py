@@ -130,17 +130,22 @@ def make_source(
 
 
 def _check_names(frame: DataFrame, columns: list[str], name: str) -> None:
-    """Refuse columns that Spark does not tell apart."""
-    lower = [column.lower() for column in columns]
     for column in columns:
         if columns.count(column) > 1:
             message = f"correlate_frames: expected columns of different names in {name!r} but {column!r} is there twice"
             raise InvalidArgument(message)
-        if lower.count(column.lower()) > 1 and frame.sparkSession.conf.get(_CASE, "false") != "true":
-            alike = ", ".join(repr(one) for one in columns if one.lower() == column.lower())
+    check_told_apart(columns, frame, f"columns in {name!r}")
+
+
+def check_told_apart(names: list[str], frame: DataFrame, what: str) -> None:
+    """Refuse names that the session of a frame does not tell apart."""
+    lower = [name.lower() for name in names]
+    for name in names:
+        if lower.count(name.lower()) > 1 and frame.sparkSession.conf.get(_CASE, "false") != "true":
+            alike = ", ".join(repr(one) for one in names if one.lower() == name.lower())
             message = (
-                f"correlate_frames: expected columns in {name!r} whose names differ in more than capitals but got"
-                f" {alike}, which Spark takes for one unless {_CASE} is true; rename one"
+                f"correlate_frames: expected {what} whose names differ in more than capitals but got {alike}, which"
+                f" Spark takes for one unless {_CASE} is true; rename one"
             )
             raise InvalidArgument(message)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -16,6 +17,7 @@ from restrictions import as_table, combine_latest, key_by, most_recently, retrac
 from spark_bridge import correlate_frames
 from spark_bridge.reading.demands import check_reads
 from spark_bridge.reading.options import check_start, own_watermarks
+from spark_bridge.transport.source_frames import check_told_apart
 from tests.laws.spark_model import plan_of, planned
 
 ship = Reactive("ship", table=True, key="mmsi", fields=("mmsi", "name"))
@@ -29,6 +31,7 @@ class Frame:
 
     schema: t.StructType
     isStreaming: bool = False
+    sparkSession: Any = SimpleNamespace(conf={})
     _jdf: Any = None
 
 
@@ -129,6 +132,19 @@ def test_a_mark_that_was_read_from_a_file_is_no_watermark():
     for stale in (attrs.evolve(MARKED, jdf=READS), attrs.evolve(STAMPED, jdf=READS)):
         assert own_watermarks({"ship": stale}, "at") == []
     assert own_watermarks({"ship": MARKED, "berth": SHIPS}, "at") == ["ship"]
+
+
+def test_fields_of_results_that_differ_in_capitals_alone_are_refused():
+    def yielding(yields, name="a"):
+        return correlate(ship=ship, yields=yields, restrict=retracting() | as_table("ship"), name=name)
+
+    of_one = yielding(lambda ship: {"n": ship.mmsi, "N": ship.name})
+    of_two = [yielding(lambda ship: {"n": ship.mmsi}), yielding(lambda ship: {"N": ship.name}, "b")]
+    for program in (of_one, of_two):
+        with pytest.raises(InvalidArgument, match=r"fields of results whose names .* got 'n', 'N', which Spark"):
+            correlate_frames(program, {"ship": SHIPS}, event_time="at")
+    session = SimpleNamespace(conf={"spark.sql.caseSensitive": "true"})
+    check_told_apart(["n", "N"], attrs.evolve(SHIPS, sparkSession=session), "fields")
 
 
 def test_a_list_of_records_is_no_key_and_one_of_numbers_is():
