@@ -23,6 +23,7 @@ from tests.laws.spark_model import plan_of, planned
 ship = Reactive("ship", table=True, key="mmsi", fields=("mmsi", "name"))
 berth = Reactive("berth", table=True, key="id")
 LONG, TEXT, TIME, TRUTH, DOUBLE = t.LongType(), t.StringType(), t.TimestampType(), t.BooleanType(), t.DoubleType()
+SESSION = SimpleNamespace(conf={})
 
 
 @attrs.frozen
@@ -31,7 +32,7 @@ class Frame:
 
     schema: t.StructType
     isStreaming: bool = False
-    sparkSession: Any = SimpleNamespace(conf={})
+    sparkSession: Any = SESSION
     _jdf: Any = None
 
 
