@@ -138,8 +138,8 @@ class Frames:
 
         ``change`` is ``event``, ``retract`` (an event taken back), ``update`` or ``delete`` (of a table's row, by
         ``key``; a deleted row's fields are null). The key is null for an output that is no table, and a text if outputs
-        have keys of several types: what is nested as JSON, times in UTC. A field of several types (``str | int``) is a
-        text: a string as it is, else JSON.
+        have keys of several types: what is nested as JSON, times in UTC, bytes in base 64. A field of several types
+        (``str | int``) is a text: a string as it is, else JSON.
         """
         return self._results(self._parts)
 

@@ -517,13 +517,22 @@ def test_a_key_that_becomes_a_text_is_another_one_for_each_key(spark):
         restrict=retracting() | as_table("ship"),
         name="timed",
     )
+    stamped = correlate(
+        berth=Reactive("berth", table=True, key="b"),
+        yields=lambda berth: {"n": berth.n},
+        restrict=retracting() | as_table("berth"),
+        name="stamped",
+    )
     frames = {
+        "berth": spark.createDataFrame(
+            [(START, one, 1) for one in (b"\xff", b"\xfe")], "at timestamp, b binary, n long"
+        ),
         "left": spark.createDataFrame([(START, *pair) for pair in pairs], "at timestamp, p string, q string"),
         "ship": spark.createDataFrame([(START, time, 1) for time in times], "at timestamp, t timestamp, n long"),
     }
     spark.conf.set("spark.sql.session.timeZone", "Europe/Amsterdam")
     try:
-        results = correlate_frames([named, timed], frames, event_time="at", buckets=1).results
+        results = correlate_frames([named, timed, stamped], frames, event_time="at", buckets=1).results
         keys = sorted(row.key for row in results.collect())
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
@@ -531,6 +540,8 @@ def test_a_key_that_becomes_a_text_is_another_one_for_each_key(spark):
         *(json.dumps({"_1": p, "_2": q}, separators=(",", ":")) for p, q in pairs),
         "2026-10-25T00:30:00.000000Z",
         "2026-10-25T01:30:00.000000Z",
+        "/w==",
+        "/g==",
     ])  # fmt: skip
 
 
