@@ -92,7 +92,7 @@ def make_source(
     columns: t.StructType = nullable(frame.schema)
     _check_names(frame, columns.names, name)
     if not is_static:
-        expected = "a timestamp; cast it: to_timestamp(…)"
+        expected = 'a timestamp; cast it: f.col(…).cast("timestamp_ltz")'
         _check_column(columns, name, event_time, "event_time", (t.TimestampType,), expected)
     if sequence is not None:
         _check_column(columns, name, sequence, "sequence", (t.IntegralType,), "a whole number")
