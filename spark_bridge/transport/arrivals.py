@@ -174,6 +174,8 @@ def joined(some: Sequence[Columns], more: Sequence[Columns]) -> list[Columns]:
 def restored(source: Input, stored: bytes | None) -> Columns:
     """Return the rows of a source that `Columns.stored` has stored; None: there are none.
 
+    Their columns may have come in another order: which of equal times is used first is decided by that of now.
+
     Raises:
         SnapshotMismatch: They had other columns.
     """
@@ -181,6 +183,9 @@ def restored(source: Input, stored: bytes | None) -> Columns:
     if stored is None:
         return Columns(source, schema.empty_table())
     table = pa.ipc.open_stream(stored).read_all()
+    places = {name: place for place, name in enumerate(table.column_names[COLUMNS:], start=COLUMNS)}
+    if places.keys() == {*source.schema.names}:
+        table = table.select([*range(COLUMNS), *(places[name] for name in source.schema.names)])
     if table.schema != schema:
         before, now = (
             ", ".join(f"{one.name} {one.type}" for one in [*columns][COLUMNS:]) for columns in (table.schema, schema)
