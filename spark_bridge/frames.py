@@ -260,8 +260,9 @@ def correlate_frames(
             or a `LiveProgram`, such as that of a pack of rules (`RulePack.live`).
         frames: The DataFrame of each input, by the input's name. On a table each row is an update of the row with its
             key. The value is a mapping of the frame's columns without the helper columns named here, or of the
-            reactive's ``fields`` if it declares them. Beside streams, a frame that is none is static: its rows are
-            there before all time, and are read now. In a batch, a frame without a column of event times is static.
+            reactive's ``fields`` if it declares them; or an instance of its ``type``, whose enums a column has by name
+            and whose UUIDs as text. Beside streams, a frame that is none is static: its rows are there before all time,
+            and are read now. In a batch, a frame without a column of event times is static.
         event_time: The column that says when, in every frame that is not static: a timestamp.
         partition_by: The column by whose value rows are spread over the buckets, in every frame that has it; or a
             mapping from source to column, or to ``"*"``, where its rows may go anywhere. All other frames are broadcast

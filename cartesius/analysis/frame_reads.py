@@ -159,12 +159,14 @@ class Frames:
         values: The type of each source's payloads, by the source's name.
         columns: All columns of its frame; a table's key is among them.
         cast: What to do so that a column of a source is of another type, for messages.
+        are_typed: Whether payloads are instances of a declared type, which may have more than columns, else records.
     """
 
     call: str
     values: Mapping[str, ValueType]
     columns: Mapping[str, Mapping[str, ValueType]]
     cast: Callable[[str, str, str], str]
+    are_typed: bool = False
 
 
 def check_reads(outputs: tuple[Reactive, ...], frames: Frames) -> None:
@@ -293,7 +295,8 @@ class _Reads:
             case Column(reactive=reactive, path=path):
                 kind = self._kind_of(target)
                 fields = None if kind is None else kind.fields
-                if fields is not None and name not in fields and not is_method:
+                is_own = self.frames.are_typed and not path and hasattr(reactive.type, name)
+                if fields is not None and name not in fields and not is_method and not is_own:
                     raise self._missing(reactive.name, path, name, fields, where)
                 of_python = () if kind is None or fields is not None else _SCALARS.get(kind.group, ())
                 if of_python and (is_item or not any(hasattr(one, name) for one in of_python)):

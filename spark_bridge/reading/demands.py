@@ -62,7 +62,7 @@ def check_reads(
     """
     of_values = {name: _value_type(kind) for name, kind in values.items()}
     of_columns = {name: _value_type(kind).fields or {} for name, kind in columns.items()}
-    frame_reads.check_reads(outputs, Frames("correlate_frames", of_values, of_columns, _cast))
+    frame_reads.check_reads(outputs, Frames("correlate_frames", of_values, of_columns, _cast, are_typed=True))
 
 
 def _value_type(kind: t.DataType) -> ValueType:

@@ -19,6 +19,7 @@ from cartesius.columns.stages.rows import Rows
 from cartesius.columns.vectors.key_codes import any_nan
 from cartesius.columns.vectors.vectors import RECORD, TUPLE, Leaf, Struct
 from cartesius.errors import SnapshotMismatch
+from spark_bridge.columns.instances import instance
 from spark_bridge.columns.payloads import unreadable, vector_of
 from spark_bridge.columns.row_texts import json_texts
 from spark_bridge.transport.packing import chunk_schema
@@ -122,8 +123,7 @@ class Columns:
         values, keys, deletes = self._plain
         if keys is not None and deletes is not None and deletes[row]:
             return Delete(keys[row], values[row])
-        made = self.source.type
-        value = values[row] if made is None else made(**{name: values[row][name] for name in self.source.fields})
+        value = values[row] if self.source.type is None else instance(self.source.type, values[row])
         return value if keys is None else Update(keys[row], value)
 
     def texts(self, rows: Sequence[int]) -> list[str]:

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 from pyspark.sql import types as t
 
-from cartesius.analysis.lineage import hints_of
 from cartesius.analysis.partitioning import ANYHOW
 from cartesius.data.records import TAKEN, taken
 from cartesius.errors import InvalidArgument, near
 from cartesius.language.reactives import UNDECLARED
+from spark_bridge.columns.instances import arguments_of
 from spark_bridge.columns.values import check_supported, nullable
 from spark_bridge.transport.arrivals import Input
 
@@ -152,7 +152,7 @@ def check_told_apart(names: list[str], frame: DataFrame, what: str) -> None:
 
 def value_schema(columns: t.StructType, name: str, reactive: Reactive, helpers: Iterable[str | None]) -> t.StructType:
     """Return the columns that are the value of an event; raise `InvalidArgument` if one that is declared is missing."""
-    wanted = list(reactive.fields or hints_of(reactive.type) or ())
+    wanted = list(reactive.fields or arguments_of(reactive.type) or ())
     for field in wanted:
         _check_there(columns, name, field, "a field")
     unused = tuple(helpers)
