@@ -404,8 +404,11 @@ def column_names(expression: Any) -> list[str]:
     if not isinstance(expression, Tuple):
         return [str(name) for name in expression.names]
     own = [_name(item) for item in expression.items]
-    count = Counter(own)
-    return [name if name and count[name] == 1 else f"_{place}" for place, name in enumerate(own, start=1)]
+    count, places = Counter(own), [f"_{place}" for place in range(1, len(own) + 1)]
+    names = [name if name and count[name] == 1 else place for name, place in zip(own, places, strict=True)]
+    if len({*names}) == len(names):
+        return names
+    return [place if name in places else name for name, place in zip(names, places, strict=True)]  # a field called _2
 
 
 def _name(item: Expression) -> str:

@@ -386,3 +386,9 @@ def test_a_result_without_rows_has_the_fields_that_others_have(yields):
     none = run_frames(joined, {"order": orders()[:0], "payment": payments()}, at="time")
     assert (some.num_rows, none.num_rows) == (2, 0)
     assert none.column_names == some.column_names
+
+
+def test_a_field_that_is_called_as_the_place_of_another_has_the_name_of_its_own():
+    pairs = map_(Reactive("x"), lambda x: (x._2, x.n + 1))
+    (row,) = run_frames(pairs, {"x": pa.table({"_2": ["b"], "n": [1], "time": [NOON]})}, at="time").to_pylist()
+    assert (row["_1"], row["_2"]) == ("b", 2)

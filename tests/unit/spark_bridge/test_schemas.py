@@ -282,6 +282,19 @@ def test_the_key_has_the_type_of_its_column():
     assert derived(on_top).key == t.StringType()
 
 
+@pytest.mark.parametrize(
+    ("yields", "expected"),
+    [
+        (lambda x: (x._2, x.n, x.n + 1), ["_2", "n", "_3"]),
+        (lambda x: (x._2, x.n + 1, x.n), ["_1", "_2", "n"]),
+        (lambda x: (x._2, x.n + 1, x._1), ["_1", "_2", "_3"]),
+    ],
+)
+def test_a_field_that_is_called_as_the_place_of_another_has_the_name_of_its_own(yields, expected):
+    one = correlate(x=Reactive("x"), yields=yields, name="one")
+    assert result_schema(one, "one", {"x": struct(_1=LONG, _2=DOUBLE, n=LONG)}).value.names == expected
+
+
 def test_the_start_of_a_stay_in_a_list_is_no_time():
     """Each field called so was taken for a whole number."""
     stay = struct(start=t.TimestampType(), end=TEXT)
