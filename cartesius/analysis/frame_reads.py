@@ -73,6 +73,7 @@ _EQUAL: Final = (operator.eq, operator.ne)
 _COMPARED: Final = (*_EQUAL, operator.lt, operator.le, operator.gt, operator.ge)
 _CALCULATED: Final = (operator.sub, operator.truediv, operator.floordiv)
 _ARITHMETIC: Final = (*_CALCULATED, operator.add, operator.mul)
+_OTHER: Final = "what no array is"  # of tuples and lists
 _DATES: Final = frozenset({"a date", "a time", "a local time"})
 _SCALARS: Final[Mapping[str, tuple[type, ...]]] = {
     "a number": (int, float, Decimal),
@@ -159,6 +160,7 @@ class Frames:
         values: The type of each source's payloads, by the source's name.
         columns: All columns of its frame; a table's key is among them.
         cast: What to do so that a column of a source is of another type, for messages.
+        arrays: What Python has for an array: a tuple or a list, which never equal one another.
         are_typed: Whether payloads are instances of a declared type, which may have more than columns, else records.
     """
 
@@ -166,6 +168,7 @@ class Frames:
     values: Mapping[str, ValueType]
     columns: Mapping[str, Mapping[str, ValueType]]
     cast: Callable[[str, str, str], str]
+    arrays: type[tuple[Any, ...]] | type[list[Any]] = list
     are_typed: bool = False
 
 
@@ -353,6 +356,8 @@ class _Reads:
         can_be_cast = one.group != other.group and {one.group, other.group}.isdisjoint({"a record", "a list"})
         if one.kind is not None and other.kind is not None and can_be_cast:
             line = self._cast(other, one.kind) or self._cast(one, other.kind)
+        if {one.group, other.group} == {"a list", _OTHER}:
+            line = f"; an array is a {self.frames.arrays.__name__} here, so write one"
         message = (
             f"{self.frames.call}: expected columns of types that go together in {where} of {self.name!r} but {one} and"
             f" {other} {what}{line or '; cast one of them'}"
@@ -383,6 +388,10 @@ class _Reads:
                 return kind
             case Typed(hint=hint) if hint in _OF_PYTHON:
                 return _OF_PYTHON[hint]
+            case Composed(expression=Tuple()):
+                return self._sequence(tuple)
+            case Computed(expression=Constant(value=list())):
+                return self._sequence(list)
             case Computed(expression=Constant(value=datetime() as moment)):
                 return _LOCAL_TIME if moment.tzinfo is None else _TIME
             case Computed(expression=Constant(value=date())):
@@ -397,6 +406,10 @@ class _Reads:
                 groups = {self._side(one, scope).group, self._side(other, scope).group}
                 return _NUMBER if groups == {"a number"} else None
         return None
+
+    def _sequence(self, kind: type) -> ValueType:
+        """Return the type of a tuple or a list that a body has written."""
+        return ValueType("a list" if kind is self.frames.arrays else _OTHER, kind.__name__)
 
 
 def column_names(expression: Any) -> list[str]:

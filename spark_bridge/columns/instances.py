@@ -61,10 +61,15 @@ def _converts(kind: Any) -> dict[str, tuple[str, Convert]]:
     return {name: (argument, _converter(hints[name])) for name, argument in (arguments_of(kind) or {}).items()}
 
 
+def converted(kind: Any) -> list[str]:
+    """Return the fields of which an instance of a type has another value than the column."""
+    return [name for name, (_, convert) in _converts(kind).items() if convert is not _same]
+
+
 def _converter(hint: Any) -> Convert:
     """Return the function from what a column has for a hint, None to None."""
     convert = _convert(hint)
-    return lambda value: None if value is None else convert(value)
+    return convert if convert is _same else lambda value: None if value is None else convert(value)
 
 
 def _convert(hint: Any) -> Convert:

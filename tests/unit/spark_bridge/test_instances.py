@@ -102,6 +102,7 @@ def records(columns):
 class Vessel:
     kind: Kind
     engine: Engine
+    tags: list[str]
     _imo: int
     full: int = attrs.field(init=False, default=3)
 
@@ -115,6 +116,7 @@ VESSEL = t.StructType(
     [
         t.StructField("kind", t.StringType()),
         t.StructField("engine", ENGINE),
+        t.StructField("tags", t.ArrayType(t.StringType())),
         t.StructField("_imo", t.LongType()),
     ]
 )
@@ -124,7 +126,7 @@ def test_a_body_reads_of_a_row_what_it_would_of_an_instance():
     vessel = Reactive("vessel", type=Vessel)
     tugs = correlate(
         vessel=vessel,
-        where=lambda vessel: (vessel.kind == Kind.TUG) & vessel.is_strong & (vessel.full == 3),
+        where=lambda vessel: (vessel.kind == Kind.TUG) & vessel.is_strong & (vessel.tags == ["p"]) & (vessel.full == 3),
         yields=lambda vessel: {"imo": vessel._imo},
         restrict=most_recently("vessel"),
         name="tugs",
@@ -132,7 +134,7 @@ def test_a_body_reads_of_a_row_what_it_would_of_an_instance():
     schema = t.StructType([t.StructField("at", t.TimestampType()), *VESSEL])
     program = planned(tugs, {"vessel": schema}, is_streaming=False, buckets=1).runner
     rows = [
-        Row(0, n, 0, {"kind": kind, "engine": {"power": n, "kinds": []}, "_imo": n})
+        Row(0, n, 0, {"kind": kind, "engine": {"power": n, "kinds": []}, "tags": ["p"], "_imo": n})
         for n, kind in enumerate(["TUG", "FERRY", "TUG", "TUG", "TUG", "FERRY", "barge"])
     ]
     outcome = run(program, 0, None, rows)

@@ -19,6 +19,7 @@ from tests.laws.spark_model import planned
 LONG, TEXT, DOUBLE, TIME, DATE = t.LongType(), t.StringType(), t.DoubleType(), t.TimestampType(), t.DateType()
 LOCAL = datetime(2024, 6, 30)
 AWARE, DAY = LOCAL.replace(tzinfo=UTC), LOCAL.date()
+WORDS = ["p", "q"]
 a, b = Reactive("a"), Reactive("b")
 ships, berths = Reactive("a", table=True, key="id"), Reactive("b", table=True, key="id")
 READS = {"a": {"id": LONG, "n": DOUBLE, "name": TEXT}, "b": {"id": LONG, "n": LONG, "name": TEXT}}
@@ -124,6 +125,11 @@ WRONG = [
     (lambda a, b: a.price + 1.5 > b.id, r"\(decimal\(10,2\)\) and 1.5 \(double\) cannot be added"),
     (lambda a, b: a.place == b.id, r"\(struct<lon:double>\) and .* \(bigint\) are never equal; cast one"),
     (lambda a, b: a.tags == b.name, r"\(array<string>\) and .* \(string\) are never equal; cast one"),
+    (
+        lambda a, b: a.tags == WORDS,
+        r"\['p', 'q'\] \(list\) are never equal; an array is a tuple here, so write one",
+    ),
+    (lambda a, b: a.place == (1.0,), r"\(struct<lon:double>\) and .* \(tuple\) are never equal"),
     (lambda a, b: a["lon"] == b.id, "'a' to have the column 'lon', which where= of 'both' reads"),
     (lambda a, b: a.place["lat"] == b.n, "to have the column 'place.lat', which where= of 'both' reads, but there is"),
     (lambda a, b: a["items"] == b.id, "'a' to have the column 'items'"),
@@ -156,6 +162,7 @@ RIGHT = [
     lambda a, b: b.time - b.time == b.time - b.time,
     lambda a, b: a.day.year == b.time.year,
     lambda a, b: a.place == a.place,
+    lambda a, b: (a.tags == ("p", "q")) | (a.tags == ()),
     lambda a, b: a.id.real == b.id,
     lambda a, b: (a["id"] == b["id"]) & (a.place["lon"] > 1.0),
     lambda a, b: (b.time > AWARE) & (a.local > LOCAL) & (a.day > DAY),
