@@ -306,7 +306,7 @@ def correlate_frames(
     outputs = _outputs(program)
     shape = described(outputs)
     inputs, output_names = shape.inputs, [shape.names[output] for output in outputs]
-    check_options(frames, list(inputs), buckets, order)
+    check_options(frames, list(inputs), event_time, buckets, order)
     is_streaming = any(frame.isStreaming for frame in frames.values())
     check_live(live, changes, event_time, is_streaming=is_streaming)
     checked_limit(soft_limit)

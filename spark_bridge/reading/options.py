@@ -58,8 +58,11 @@ def check_live(live: LiveProgram | None, changes: Any, event_time: str, *, is_st
     raise InvalidArgument(message)
 
 
-def check_options(frames: Any, known: list[str], buckets: Any, order: Any) -> None:
-    """Raise `InvalidArgument` unless there is one frame a source, and the numbers make sense."""
+def check_options(frames: Any, known: list[str], event_time: Any, buckets: Any, order: Any) -> None:
+    """Raise `InvalidArgument` unless there is one frame a source, and the names and numbers make sense."""
+    if not isinstance(event_time, str):
+        message = f'correlate_frames: expected the name of a column but got {event_time=!r}; write event_time="column"'
+        raise InvalidArgument(message)
     if not isinstance(frames, Mapping) or not all(hasattr(type(frame), "schema") for frame in frames.values()):
         message = f"correlate_frames: expected a mapping from source to DataFrame but got frames={frames!r}"
         raise InvalidArgument(message)

@@ -70,6 +70,7 @@ WRONG = [
     ({"program": "moored"}, r"expected a Reactive, or a list of them.* got 'moored' \(type=str\)"),
     ({"program": []}, "expected a Reactive"),
     ({"event_time": "att"}, r"'ship' to have the column 'att' \(event_time\).*did you mean 'at'"),
+    *(({"event_time": wrong}, "expected the name of a column but got event_time=") for wrong in (None, 5, ["at"])),
     ({"event_time": "mmsi"}, "expected event_time='mmsi' of 'ship' to be a timestamp.* of type bigint"),
     ({"frames": {"ship": frame(at=TIME, mmsi=LONG, nam=TEXT), "berth": BERTHS}}, "'name' .a field.*mean 'nam'"),
     ({"frames": {"ship": SHIPS, "berth": frame(at=TIME, ship=LONG, depth=DOUBLE)}},
