@@ -53,7 +53,13 @@ from spark_bridge.transport.dead_letters import Plausible
 from spark_bridge.transport.emission import Layout
 from spark_bridge.transport.envelope import letters_of, opened, results_of, tagged, united
 from spark_bridge.transport.shuffles import bucket_numbers, partitioned
-from spark_bridge.transport.source_frames import CHANGES, change_source, make_source, value_schema
+from spark_bridge.transport.source_frames import (
+    CHANGES,
+    change_source,
+    check_told_apart,
+    make_source,
+    value_schema,
+)
 from spark_bridge.transport.static_frames import StaticRows, static_rows
 
 if TYPE_CHECKING:
@@ -132,8 +138,8 @@ class Frames:
 
         ``change`` is ``event``, ``retract`` (an event taken back), ``update`` or ``delete`` (of a table's row, by
         ``key``; a deleted row's fields are null). The key is null for an output that is no table, and a text if outputs
-        have keys of several types: what is nested as JSON, times in UTC. A field of several types (``str | int``) is a
-        text: a string as it is, else JSON.
+        have keys of several types: what is nested as JSON, times in UTC, bytes in base 64. A field of several types
+        (``str | int``) is a text: a string as it is, else JSON.
         """
         return self._results(self._parts)
 
@@ -254,8 +260,9 @@ def correlate_frames(
             or a `LiveProgram`, such as that of a pack of rules (`RulePack.live`).
         frames: The DataFrame of each input, by the input's name. On a table each row is an update of the row with its
             key. The value is a mapping of the frame's columns without the helper columns named here, or of the
-            reactive's ``fields`` if it declares them. Beside streams, a frame that is none is static: its rows are
-            there before all time, and are read now. In a batch, a frame without a column of event times is static.
+            reactive's ``fields`` if it declares them; or an instance of its ``type``, whose enums a column has by name
+            and whose UUIDs as text. Beside streams, a frame that is none is static: its rows are there before all time,
+            and are read now. In a batch, a frame without a column of event times is static.
         event_time: The column that says when, in every frame that is not static: a timestamp.
         partition_by: The column by whose value rows are spread over the buckets, in every frame that has it; or a
             mapping from source to column, or to ``"*"``, where its rows may go anywhere. All other frames are broadcast
@@ -299,7 +306,7 @@ def correlate_frames(
     outputs = _outputs(program)
     shape = described(outputs)
     inputs, output_names = shape.inputs, [shape.names[output] for output in outputs]
-    check_options(frames, list(inputs), buckets, order)
+    check_options(frames, list(inputs), event_time, buckets, order)
     is_streaming = any(frame.isStreaming for frame in frames.values())
     check_live(live, changes, event_time, is_streaming=is_streaming)
     checked_limit(soft_limit)
@@ -308,7 +315,7 @@ def correlate_frames(
     timed = timed_frames(frames, event_time)
     if is_streaming and not unbounded:
         check_bounded(outputs, set(names) - set(timed))
-    own = own_watermarks(schemas_in, event_time) if is_streaming else []
+    own = own_watermarks(frames, event_time) if is_streaming else []
     check_watermark(own, watermark, timed)
     has_watermark = bool(own) or watermark is not None
     holds = holds_back(order, sequence, has_watermark=has_watermark, is_streaming=is_streaming)
@@ -349,6 +356,7 @@ def correlate_frames(
     layout, key = _common(
         met.schemas, [name for name, output in zip(output_names, outputs, strict=True) if output.table]
     )
+    check_told_apart(layout.value.names, next(iter(frames.values())), "fields of results")
     sources_in = tuple(source.input for source in sources)
     believed = Plausible(plausible)
     static = static_rows(sources, count, believed) if is_streaming else StaticRows()

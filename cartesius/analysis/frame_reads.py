@@ -73,6 +73,7 @@ _EQUAL: Final = (operator.eq, operator.ne)
 _COMPARED: Final = (*_EQUAL, operator.lt, operator.le, operator.gt, operator.ge)
 _CALCULATED: Final = (operator.sub, operator.truediv, operator.floordiv)
 _ARITHMETIC: Final = (*_CALCULATED, operator.add, operator.mul)
+_OTHER: Final = "what no array is"  # of tuples and lists
 _DATES: Final = frozenset({"a date", "a time", "a local time"})
 _SCALARS: Final[Mapping[str, tuple[type, ...]]] = {
     "a number": (int, float, Decimal),
@@ -106,6 +107,9 @@ class ValueType:
 
 _TRUTH: Final = ValueType("a number", "boolean")
 _NUMBER: Final = ValueType("a number", "double")
+_DATE: Final = ValueType("a date", "date")
+_TIME: Final = ValueType("a time", "timestamp")
+_LOCAL_TIME: Final = ValueType("a local time", "timestamp_ntz")
 _OF_PYTHON: Final = {
     str: ValueType("a text", "string"),
     int: ValueType("a number", "bigint"),
@@ -156,12 +160,16 @@ class Frames:
         values: The type of each source's payloads, by the source's name.
         columns: All columns of its frame; a table's key is among them.
         cast: What to do so that a column of a source is of another type, for messages.
+        arrays: What Python has for an array: a tuple or a list, which never equal one another.
+        are_typed: Whether payloads are instances of a declared type, which may have more than columns, else records.
     """
 
     call: str
     values: Mapping[str, ValueType]
     columns: Mapping[str, Mapping[str, ValueType]]
     cast: Callable[[str, str, str], str]
+    arrays: type[tuple[Any, ...]] | type[list[Any]] = list
+    are_typed: bool = False
 
 
 def check_reads(outputs: tuple[Reactive, ...], frames: Frames) -> None:
@@ -246,11 +254,14 @@ class _Reads:
         if isinstance(function, str):
             function = operator.attrgetter(function)
         if isinstance(function, operator.attrgetter | operator.itemgetter):
-            names = function.__reduce__()[1]
-            node: Expression = Part("value")
-            for name in str(names[0]).split(".") if isinstance(function, operator.attrgetter) else names:
-                node = Field(node, name) if isinstance(name, str) else node
-            self._look(node, OfValue(value), where)
+            for name in function.__reduce__()[1]:
+                node: Expression = Part("value")
+                if isinstance(function, operator.itemgetter):
+                    node = Apply(operator.getitem, (node, Constant(name)), "getitem")
+                else:
+                    for step in name.split("."):
+                        node = Field(node, step)
+                self._look(node, OfValue(value), where)
             return extracted(function, value)
         function = as_written(function)
         parameters = parameters_of(function) if callable(function) else None
@@ -274,26 +285,30 @@ class _Reads:
                 return
             case Field(target=target, name=name):
                 self._check_field(origin(target, scope), name, where)
+            case Apply(function=operator.getitem, arguments=(target, Constant(value=str() as name))):
+                self._check_field(origin(target, scope), name, where, is_item=True)
             case Apply(function=function, arguments=(one, other)) if function in (*_COMPARED, *_ARITHMETIC):
                 self._check_pair(function, self._side(one, scope), self._side(other, scope), where)
         for child in children(expression):
             self._look(child, scope, where)
 
-    def _check_field(self, target: Origin | None, name: str, where: str) -> None:
+    def _check_field(self, target: Origin | None, name: str, where: str, *, is_item: bool = False) -> None:
+        is_method = not is_item and hasattr(dict, name)
         match target:
             case Column(reactive=reactive, path=path):
                 kind = self._kind_of(target)
                 fields = None if kind is None else kind.fields
-                if fields is not None and name not in fields and not hasattr(dict, name):
+                is_own = self.frames.are_typed and not path and hasattr(reactive.type, name)
+                if fields is not None and name not in fields and not is_method and not is_own:
                     raise self._missing(reactive.name, path, name, fields, where)
                 of_python = () if kind is None or fields is not None else _SCALARS.get(kind.group, ())
-                if of_python and not any(hasattr(one, name) for one in of_python):
+                if of_python and (is_item or not any(hasattr(one, name) for one in of_python)):
                     message = (
                         f"{self.frames.call}: expected a record of which {where} of {self.name!r} reads {name!r} but"
                         f" {_Side('', target, kind)} is {kind.group if kind else ''}"
                     )
                     raise InvalidArgument(message)
-            case Composed(expression=Fields(names=names)) if name not in names and not hasattr(dict, name):
+            case Composed(expression=Fields(names=names)) if name not in names and not is_method:
                 known = list(map(str, names))
                 message = (
                     f"{self.frames.call}: expected {name!r}, which {where} of {self.name!r} reads, to be yielded by the"
@@ -302,7 +317,7 @@ class _Reads:
                 raise InvalidArgument(message)
             case OneOf(origins=origins):
                 for one in origins:
-                    self._check_field(one, name, where)
+                    self._check_field(one, name, where, is_item=is_item)
 
     def _missing(
         self, source: str, path: tuple[str, ...], name: str, fields: Mapping[str, ValueType], where: str
@@ -341,6 +356,8 @@ class _Reads:
         can_be_cast = one.group != other.group and {one.group, other.group}.isdisjoint({"a record", "a list"})
         if one.kind is not None and other.kind is not None and can_be_cast:
             line = self._cast(other, one.kind) or self._cast(one, other.kind)
+        if {one.group, other.group} == {"a list", _OTHER}:
+            line = f"; an array is a {self.frames.arrays.__name__} here, so write one"
         message = (
             f"{self.frames.call}: expected columns of types that go together in {where} of {self.name!r} but {one} and"
             f" {other} {what}{line or '; cast one of them'}"
@@ -371,6 +388,14 @@ class _Reads:
                 return kind
             case Typed(hint=hint) if hint in _OF_PYTHON:
                 return _OF_PYTHON[hint]
+            case Composed(expression=Tuple()):
+                return self._sequence(tuple)
+            case Computed(expression=Constant(value=list())):
+                return self._sequence(list)
+            case Computed(expression=Constant(value=datetime() as moment)):
+                return _LOCAL_TIME if moment.tzinfo is None else _TIME
+            case Computed(expression=Constant(value=date())):
+                return _DATE
             case Computed(expression=Constant(value=value)) if type(value) in _OF_PYTHON:
                 return _OF_PYTHON[type(value)]
             case Computed(expression=Apply(function=function)) if function in _COMPARED:
@@ -382,14 +407,21 @@ class _Reads:
                 return _NUMBER if groups == {"a number"} else None
         return None
 
+    def _sequence(self, kind: type) -> ValueType:
+        """Return the type of a tuple or a list that a body has written."""
+        return ValueType("a list" if kind is self.frames.arrays else _OTHER, kind.__name__)
+
 
 def column_names(expression: Any) -> list[str]:
     """Return what the items of a tuple or dict are called: their field, if no other has it, else ``_1``, ``_2``, …."""
     if not isinstance(expression, Tuple):
         return [str(name) for name in expression.names]
     own = [_name(item) for item in expression.items]
-    count = Counter(own)
-    return [name if name and count[name] == 1 else f"_{place}" for place, name in enumerate(own, start=1)]
+    count, places = Counter(own), [f"_{place}" for place in range(1, len(own) + 1)]
+    names = [name if name and count[name] == 1 else place for name, place in zip(own, places, strict=True)]
+    if len({*names}) == len(names):
+        return names
+    return [place if name in places else name for name, place in zip(names, places, strict=True)]  # a field called _2
 
 
 def _name(item: Expression) -> str:

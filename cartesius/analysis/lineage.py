@@ -217,14 +217,14 @@ def key_space(pattern: Pattern, restriction: Restriction) -> dict[str, Origin | 
 
 def extracted(extract: Any, value: Origin | None) -> Origin | None:
     """Return the origin of what a function takes out of a value, if the function traces."""
-    if isinstance(extract, operator.attrgetter):
+    if isinstance(extract, operator.attrgetter | operator.itemgetter):
+        names = extract.__reduce__()[1]
+        if len(names) > 1:
+            return None
         found = value
-        for name in extract.__reduce__()[1][0].split("."):
+        for name in names[0].split(".") if isinstance(extract, operator.attrgetter) else names:
             found = _item(found, name)
         return found
-    if isinstance(extract, operator.itemgetter):
-        names = extract.__reduce__()[1]
-        return _item(value, names[0]) if len(names) == 1 else None
     written = as_written(extract)
     parameters = parameters_of(written)
     if not parameters:

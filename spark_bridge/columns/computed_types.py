@@ -37,6 +37,22 @@ def is_computing(function: Any) -> bool:
     return function is first_there or function in (*_LOGIC, *_ARITHMETIC)
 
 
+def item_type(kind: t.DataType, name: Any) -> t.DataType | None:
+    """Return the type of a field, of an element of an array, or of what a map has for a text; None if it has no such.
+
+    >>> print(item_type(t.ArrayType(t.LongType()), 0), item_type(t.ArrayType(t.LongType()), "a"))
+    LongType() None
+    """
+    match kind, name:
+        case t.StructType(), str() if name in kind.names:
+            return kind[name].dataType
+        case t.ArrayType(), int():
+            return kind.elementType
+        case t.MapType(keyType=t.StringType()), str():
+            return kind.valueType
+    return None
+
+
 def computed_type(function: Any, kinds: Sequence[t.DataType]) -> t.DataType | None:
     """Return the type of what a computing function gives of values of types; None if it cannot be told.
 

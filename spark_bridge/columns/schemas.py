@@ -3,12 +3,15 @@
 The fields of a value become columns beside the bridge's own; each may be null. Types that cannot be told are refused at
 once, naming the field: a wrong guess would show only when the first result comes.
 
+This module is over 300 lines because the type of a value is told of those of its parts, in one walk over origins.
+
 Source: SEMANTICS 1.18.
 """
 
 from __future__ import annotations
 
 import collections.abc
+import operator
 import types
 import typing
 from datetime import date, datetime
@@ -21,7 +24,19 @@ import attrs
 from pyspark.sql import types as t
 
 from cartesius.analysis.frame_reads import column_names
-from cartesius.analysis.lineage import Column, Composed, Computed, OneOf, Typed, hints_of, key_of, origin, value_of
+from cartesius.analysis.lineage import (
+    Column,
+    Composed,
+    Computed,
+    InPattern,
+    OneOf,
+    Typed,
+    hints_of,
+    key_of,
+    origin,
+    value_of,
+)
+from cartesius.data.events import Window
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import (
     Apply,
@@ -30,11 +45,12 @@ from cartesius.expressions.expressions import (
     Field,
     Fields,
     IsMissing,
+    TimeOf,
     Tuple,
     WindowOf,
     show,
 )
-from spark_bridge.columns.computed_types import WHOLE, computed_type, is_computing, is_truth
+from spark_bridge.columns.computed_types import WHOLE, computed_type, is_computing, is_truth, item_type
 from spark_bridge.columns.values import check_supported
 
 if TYPE_CHECKING:
@@ -46,6 +62,7 @@ if TYPE_CHECKING:
 RESERVED: Final = ("output", "change", "key", "start", "end")
 """The bridge's own columns of a result; Spark does not tell them from the same in capitals."""
 
+_SPAN: Final = t.StructType([t.StructField(name, t.LongType()) for name in ("start", "end")])
 PLAIN: Final[dict[Any, t.DataType]] = {
     str: t.StringType(),
     bool: t.BooleanType(),
@@ -56,6 +73,7 @@ PLAIN: Final[dict[Any, t.DataType]] = {
     date: t.DateType(),
     Decimal: t.DecimalType(38, 18),
     UUID: t.StringType(),
+    Window: _SPAN,
 }
 
 
@@ -204,10 +222,11 @@ def _type_of(found: Origin | None, frames: Mapping[str, t.StructType], path: str
         case Column(reactive=reactive, path=steps):
             kind: t.DataType = frames[reactive.name]
             for step in steps:
-                if not isinstance(kind, t.StructType) or step not in kind.names:
+                inner = item_type(kind, step)
+                if inner is None:
                     message = f"there is no field {step!r} in the frame of {reactive.name!r}"
                     raise _Unknown(message)
-                kind = kind[step].dataType
+                kind = inner
             return kind
         case Typed(hint=hint):
             return _type_of_hint(hint, path)
@@ -242,10 +261,16 @@ def _type_of_computed(
     match expression:
         case Constant(value=value) if type(value) in PLAIN:
             return PLAIN[type(value)]
-        case WindowOf():
-            return t.StructType([t.StructField(name, t.LongType()) for name in ("start", "end")])
-        case Field(name="start" | "end"):
-            return t.LongType()
+        case TimeOf(slot=slot) if isinstance(scope, InPattern) and slot in scope.pattern.lists:
+            return t.ArrayType(_SPAN)
+        case TimeOf() | WindowOf():
+            return _SPAN
+        case (
+            Field(target=target, name=name) | Apply(function=operator.getitem, arguments=(target, Constant(value=name)))
+        ):
+            item = item_type(_type_of(origin(target, scope), frames, path), name)
+            if item is not None:
+                return item
         case IsMissing():
             return t.BooleanType()
         case Apply(function=function) if is_truth(function):

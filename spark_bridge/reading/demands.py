@@ -7,18 +7,20 @@ column and its type, is checked by `cartesius.analysis.frame_reads`; here are Sp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 from pyspark.sql import types as t
 
 from cartesius.analysis import frame_reads
 from cartesius.analysis.frame_reads import Frames, ValueType
+from cartesius.analysis.lineage import derived
 from cartesius.analysis.partitioning import Partitioning
 from cartesius.batching.world import World
 from cartesius.core.engine_core import MICROSECOND
 from cartesius.errors import InvalidArgument
 from cartesius.programs.programs import Program
+from spark_bridge.columns.instances import converted
 from spark_bridge.columns.payloads import has_type
 from spark_bridge.columns.schemas import result_schema
 
@@ -60,9 +62,16 @@ def check_reads(
     Raises:
         InvalidArgument: A column is not there, or of a type that does not fit the other one; both are named.
     """
-    of_values = {name: _value_type(kind) for name, kind in values.items()}
+    types = {one.name: one.type for each in derived(outputs) if each.pattern for one in each.pattern.slots.values()}
+    of_values = {name: _told(_value_type(kind), types.get(name)) for name, kind in values.items()}
     of_columns = {name: _value_type(kind).fields or {} for name, kind in columns.items()}
-    frame_reads.check_reads(outputs, Frames("correlate_frames", of_values, of_columns, _cast))
+    frame_reads.check_reads(outputs, Frames("correlate_frames", of_values, of_columns, _cast, tuple, are_typed=True))
+
+
+def _told(columns: ValueType, kind: Any) -> ValueType:
+    """Return what is told of payloads made of columns: not the type of a field that is another value in an instance."""
+    unlike = dict.fromkeys(converted(kind), ValueType("", ""))
+    return attrs.evolve(columns, fields={**(columns.fields or {}), **unlike})
 
 
 def _value_type(kind: t.DataType) -> ValueType:

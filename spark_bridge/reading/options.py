@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import PySparkException
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TRIGGERS: Final = frozenset({"availableNow", "once", "processingTime"})
 """What starts micro-batches, of what Spark knows; a continuous query has none."""
 MARK: Final = "spark.watermarkDelayMs"  # what withWatermark leaves in the metadata of a column
+_WATERMARK: Final = "EventTimeWatermark"  # and in the plan
 
 
 def checked_outputs(program: Any) -> tuple[Reactive, ...]:
@@ -44,7 +45,7 @@ def check_live(live: LiveProgram | None, changes: Any, event_time: str, *, is_st
     if changes is not None and not is_streaming:
         message = "correlate_frames: expected streams beside changes= but all frames are batch; a batch has one program"
         raise InvalidArgument(message)
-    if has_own_watermark(getattr(changes, "schema", ()), event_time):
+    if hasattr(type(changes), "schema") and event_time in watermarked(changes):
         message = (
             "correlate_frames: expected changes= without a watermark, as they come seldom and would hold back all rows,"
             " but got one of withWatermark; leave it out"
@@ -57,8 +58,11 @@ def check_live(live: LiveProgram | None, changes: Any, event_time: str, *, is_st
     raise InvalidArgument(message)
 
 
-def check_options(frames: Any, known: list[str], buckets: Any, order: Any) -> None:
-    """Raise `InvalidArgument` unless there is one frame a source, and the numbers make sense."""
+def check_options(frames: Any, known: list[str], event_time: Any, buckets: Any, order: Any) -> None:
+    """Raise `InvalidArgument` unless there is one frame a source, and the names and numbers make sense."""
+    if not isinstance(event_time, str):
+        message = f'correlate_frames: expected the name of a column but got {event_time=!r}; write event_time="column"'
+        raise InvalidArgument(message)
     if not isinstance(frames, Mapping) or not all(hasattr(type(frame), "schema") for frame in frames.values()):
         message = f"correlate_frames: expected a mapping from source to DataFrame but got frames={frames!r}"
         raise InvalidArgument(message)
@@ -115,26 +119,38 @@ def timed_frames(frames: Mapping[str, Any], event_time: str) -> list[str]:
     return found
 
 
-def has_own_watermark(schema: Iterable[t.StructField], event_time: str) -> bool:
-    """Return whether a frame has a watermark of its own on its event times: Spark's ``withWatermark``."""
-    return any(field.name == event_time and MARK in (field.metadata or {}) for field in schema)
+def watermarked(frame: Any) -> list[str]:
+    """Return the columns of a frame that have a watermark of Spark's ``withWatermark``.
+
+    Spark writes the mark of one into files, and reads it from there into frames that make none.
+    """
+    found = [field.name for field in frame.schema if MARK in (field.metadata or {})]
+    nodes = [frame._jdf.queryExecution().analyzed()] if found else []
+    while nodes:
+        node = nodes.pop()
+        if node.nodeName() == _WATERMARK:
+            return found
+        below = node.children()
+        nodes += [below.apply(place) for place in range(below.size())]
+    return []
 
 
-def own_watermarks(frames: Mapping[str, t.StructType], event_time: str) -> list[str]:
+def own_watermarks(frames: Mapping[str, Any], event_time: str) -> list[str]:
     """Return the sources whose frames have a watermark of their own on their event times.
 
     Raises:
         InvalidArgument: One has a watermark on another column, which would move the clock of all.
     """
-    for name, kind in frames.items():
-        for field in kind:
-            if field.name != event_time and has_own_watermark([field], field.name):
+    columns = {name: watermarked(frame) for name, frame in frames.items()}
+    for name, mine in columns.items():
+        for column in mine:
+            if column != event_time:
                 message = (
                     f"correlate_frames: expected frames with watermarks on {event_time!r} (event_time) alone but that"
-                    f" of {name!r} has one on {field.name!r}, and a query has one clock; leave it out"
+                    f" of {name!r} has one on {column!r}, and a query has one clock; leave it out"
                 )
                 raise InvalidArgument(message)
-    return [name for name, kind in frames.items() if has_own_watermark(kind, event_time)]
+    return [name for name, mine in columns.items() if mine]
 
 
 def check_watermark(own: list[str], watermark: Any, timed: list[str]) -> None:

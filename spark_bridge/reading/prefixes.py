@@ -49,7 +49,7 @@ def marked(frame: DataFrame, duration: str) -> DataFrame:
     except (PySparkException, Py4JJavaError) as error:
         message = (
             f'correlate_frames: expected durations ≥ 0 that Spark reads, such as "10 seconds", for watermark= but got'
-            f" {duration!r}"
+            f" {duration!r} ({str(error).splitlines()[0]})"
         )
         raise InvalidArgument(message) from error
 
@@ -81,7 +81,7 @@ def clock_rows(
     clock = latest.agg(f.when(is_whole & (mark > 0), mark + 1).alias("clock")).where("clock IS NOT NULL")
     bucket = f.explode(f.sequence(f.lit(0), f.lit(buckets - 1))).alias("bucket")
     chunk = f.col("clock").cast("string").cast("binary").alias("chunk")
-    return clock.select(bucket, f.lit(CLOCK).alias("source"), f.lit(None).cast("timestamp").alias("at"), chunk)
+    return clock.select(bucket, f.lit(CLOCK).alias("source"), f.lit(None).cast("timestamp_ltz").alias("at"), chunk)
 
 
 def _latest(source: Source, plausible: Plausible, delay: int | None) -> DataFrame:

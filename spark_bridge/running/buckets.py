@@ -307,8 +307,8 @@ class _Call:
         if self.engine.has_finished:
             return first
         found = attempt(self.engine, between(feed, first, last), self.out.of_flows, Attempt())
-        for parts in found.made:
-            self.out.add_parts(parts)
+        for made in found.made:
+            self.out.add_made(*made)
         if found.late:
             self.engine.take_late()
         self._late([(arrivals.at(first + step), *late) for step, late in found.late])

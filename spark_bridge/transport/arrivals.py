@@ -19,6 +19,7 @@ from cartesius.columns.stages.rows import Rows
 from cartesius.columns.vectors.key_codes import any_nan
 from cartesius.columns.vectors.vectors import RECORD, TUPLE, Leaf, Struct
 from cartesius.errors import SnapshotMismatch
+from spark_bridge.columns.instances import instance
 from spark_bridge.columns.payloads import unreadable, vector_of
 from spark_bridge.columns.row_texts import json_texts
 from spark_bridge.transport.packing import chunk_schema
@@ -122,8 +123,7 @@ class Columns:
         values, keys, deletes = self._plain
         if keys is not None and deletes is not None and deletes[row]:
             return Delete(keys[row], values[row])
-        made = self.source.type
-        value = values[row] if made is None else made(**{name: values[row][name] for name in self.source.fields})
+        value = values[row] if self.source.type is None else instance(self.source.type, values[row])
         return value if keys is None else Update(keys[row], value)
 
     def texts(self, rows: Sequence[int]) -> list[str]:
@@ -174,6 +174,8 @@ def joined(some: Sequence[Columns], more: Sequence[Columns]) -> list[Columns]:
 def restored(source: Input, stored: bytes | None) -> Columns:
     """Return the rows of a source that `Columns.stored` has stored; None: there are none.
 
+    Their columns may have come in another order: which of equal times is used first is decided by that of now.
+
     Raises:
         SnapshotMismatch: They had other columns.
     """
@@ -181,6 +183,9 @@ def restored(source: Input, stored: bytes | None) -> Columns:
     if stored is None:
         return Columns(source, schema.empty_table())
     table = pa.ipc.open_stream(stored).read_all()
+    places = {name: place for place, name in enumerate(table.column_names[COLUMNS:], start=COLUMNS)}
+    if places.keys() == {*source.schema.names}:
+        table = table.select([*range(COLUMNS), *(places[name] for name in source.schema.names)])
     if table.schema != schema:
         before, now = (
             ", ".join(f"{one.name} {one.type}" for one in [*columns][COLUMNS:]) for columns in (table.schema, schema)

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from pyspark.sql import types as t
 
 from cartesius import Delete, Update
+from cartesius.columns.results import as_table, events_of
 from cartesius.errors import InvalidArgument, shortened
 from spark_bridge.columns.result_columns import array_of, is_row_of
 from spark_bridge.columns.row_texts import moment, value_text
@@ -40,24 +41,10 @@ LETTERS: Final = {"dead": -1, "late": -2, "warning": -3}
 """What became of a row that was not used; the last is of no row, but what a bucket says of itself.
 
 Each kind has a number that stands in place of an output's."""
-PART: Final = t.StructType(
-    [
-        t.StructField("bucket", t.IntegerType()),
-        t.StructField("output", t.IntegerType()),
-        t.StructField("rows", t.LongType()),
-        t.StructField("part", t.BinaryType()),
-    ]
-)
-"""A part, as it leaves the bucket."""
 
 _INSTANT: Final = t.TimestampType()
 _LETTER: Final = pa.schema(
-    [
-        ("source", pa.string()),
-        ("reason", pa.string()),
-        ("at", pa.int64()),
-        ("payload", pa.string()),
-    ]
+    [("source", pa.string()), ("reason", pa.string()), ("at", pa.int64()), ("payload", pa.string())]
 )
 _SMALL: Final = 10_000  # rows of a batch for Spark, at least, while there are more
 
@@ -71,6 +58,10 @@ def _columns(fields: Iterable[tuple[str, t.DataType]]) -> t.StructType:
     return t.StructType([t.StructField(name, kind) for name, kind in fields])
 
 
+PART: Final = _columns(
+    [("bucket", t.IntegerType()), ("output", t.IntegerType()), ("rows", t.LongType()), ("part", t.BinaryType())]
+)
+"""A part, as it leaves the bucket."""
 LETTER: Final = _columns(
     [
         ("output", t.IntegerType()),
@@ -206,10 +197,11 @@ class Emission:
         """Take events that an engine gave."""
         self._events += events
 
-    def add_parts(self, parts: Sequence[tuple[int, pa.RecordBatch]]) -> None:
+    def add_made(self, parts: Sequence[tuple[int, pa.RecordBatch]], events: Sequence[Event]) -> None:
         """Take what `of_flows` made of what an engine gave as columns."""
         self._settle()
         self._parts += parts
+        self.add(events)
 
     def letter(self, kind: str, source: str, reason: str, time: int | None, payload: str) -> None:
         """Take a row that was not used."""
@@ -243,8 +235,9 @@ class Emission:
         try:
             return self._of_events(name, place, events)
         except InvalidArgument as error:
-            if len(events) > 1:
-                return _one([self._of_fitting(name, place, [event]) for event in events])
+            if (middle := len(events) // 2) > 0:
+                halves = (events[:middle], events[middle:])
+                return _one([self._of_fitting(name, place, half) for half in halves])
             (event,) = events
             if not self._sets_aside:
                 message = (
@@ -278,13 +271,18 @@ class Emission:
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.layout.part(place))
 
-    def of_flows(self, flows: Iterable[tuple[str, Flow]]) -> list[tuple[int, pa.RecordBatch]]:
-        """Return columns as parts."""
-        return [
-            (self._places[name], self._of_flow(name, self._places[name], flow))
-            for name, flow in flows
-            if len(flow) and name in self._places
-        ]
+    def of_flows(self, flows: Iterable[tuple[str, Flow]]) -> tuple[list[tuple[int, pa.RecordBatch]], list[Event]]:
+        """Return columns as parts; of an output of which a result does not fit, as events."""
+        parts: list[tuple[int, pa.RecordBatch]] = []
+        events: list[Event] = []
+        for name, flow in flows:
+            if not len(flow) or name not in self._places:
+                continue
+            try:
+                parts.append((self._places[name], self._of_flow(name, self._places[name], flow)))
+            except InvalidArgument:  # which of them it is, and what becomes of it, is found out once this has happened
+                events += events_of(as_table([(name, flow)], has_tables=flow.key is not None))
+        return parts, events
 
     def _of_flow(self, name: str, place: int, flow: Flow) -> pa.RecordBatch:
         n, schema, own = len(flow), self.layout.schemas[name], self.layout.own(name)

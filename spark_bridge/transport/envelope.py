@@ -147,7 +147,7 @@ def _of_results(layout: Layout, key: t.DataType) -> list[Column]:
 def _key(key: Column, kind: t.DataType, wanted: t.DataType) -> Column:
     """Return a key as what keys of all outputs are: if it is a text, then another one than that of any other key."""
     match kind, wanted:
-        case t.TimestampType(), t.StringType():
+        case ((t.TimestampType() | t.BinaryType()), t.StringType()):
             return f.get_json_object(f.to_json(f.struct(key.alias("key")), JSON), "$.key")
         case ((t.StructType() | t.ArrayType()), t.StringType()):
             return f.to_json(key, JSON)

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
 EVERYWHERE: Final = -1
 """Stands for all buckets."""
-PACKED: Final = "bucket int, at timestamp, chunk binary"
-"""A chunk: its bucket, the latest of its rows' event times, and the rows."""
+PACKED: Final = "bucket int, at timestamp_ltz, chunk binary"
+"""A chunk: its bucket, the latest of its rows' event times, and the rows.
+
+What a session takes a mere ``timestamp`` for is an option of it, and only an instant has a watermark."""
 LONG_AGO: Final = -8_520_336_000_000_000
 """The time of what must not move the watermark, in microseconds: the year 1700."""
 BEFORE_ALL: Final = -(2**62)

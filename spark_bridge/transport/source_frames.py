@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 from pyspark.sql import types as t
 
-from cartesius.analysis.lineage import hints_of
 from cartesius.analysis.partitioning import ANYHOW
 from cartesius.data.records import TAKEN, taken
 from cartesius.errors import InvalidArgument, near
 from cartesius.language.reactives import UNDECLARED
+from spark_bridge.columns.instances import arguments_of
 from spark_bridge.columns.values import check_supported, nullable
 from spark_bridge.transport.arrivals import Input
 
@@ -92,7 +92,7 @@ def make_source(
     columns: t.StructType = nullable(frame.schema)
     _check_names(frame, columns.names, name)
     if not is_static:
-        expected = "a timestamp; cast it: to_timestamp(…)"
+        expected = 'a timestamp; cast it: f.col(…).cast("timestamp_ltz")'
         _check_column(columns, name, event_time, "event_time", (t.TimestampType,), expected)
     if sequence is not None:
         _check_column(columns, name, sequence, "sequence", (t.IntegralType,), "a whole number")
@@ -130,24 +130,29 @@ def make_source(
 
 
 def _check_names(frame: DataFrame, columns: list[str], name: str) -> None:
-    """Refuse columns that Spark does not tell apart."""
-    lower = [column.lower() for column in columns]
     for column in columns:
         if columns.count(column) > 1:
             message = f"correlate_frames: expected columns of different names in {name!r} but {column!r} is there twice"
             raise InvalidArgument(message)
-        if lower.count(column.lower()) > 1 and frame.sparkSession.conf.get(_CASE, "false") != "true":
-            alike = ", ".join(repr(one) for one in columns if one.lower() == column.lower())
+    check_told_apart(columns, frame, f"columns in {name!r}")
+
+
+def check_told_apart(names: list[str], frame: DataFrame, what: str) -> None:
+    """Refuse names that the session of a frame does not tell apart."""
+    lower = [name.lower() for name in names]
+    for name in names:
+        if lower.count(name.lower()) > 1 and frame.sparkSession.conf.get(_CASE, "false") != "true":
+            alike = ", ".join(repr(one) for one in names if one.lower() == name.lower())
             message = (
-                f"correlate_frames: expected columns in {name!r} whose names differ in more than capitals but got"
-                f" {alike}, which Spark takes for one unless {_CASE} is true; rename one"
+                f"correlate_frames: expected {what} whose names differ in more than capitals but got {alike}, which"
+                f" Spark takes for one unless {_CASE} is true; rename one"
             )
             raise InvalidArgument(message)
 
 
 def value_schema(columns: t.StructType, name: str, reactive: Reactive, helpers: Iterable[str | None]) -> t.StructType:
     """Return the columns that are the value of an event; raise `InvalidArgument` if one that is declared is missing."""
-    wanted = list(reactive.fields or hints_of(reactive.type) or ())
+    wanted = list(reactive.fields or arguments_of(reactive.type) or ())
     for field in wanted:
         _check_there(columns, name, field, "a field")
     unused = tuple(helpers)

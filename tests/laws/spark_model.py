@@ -51,10 +51,20 @@ class Frame:
     isStreaming: bool = True
 
     sparkSession: Any = None
+    _jdf: Any = None
 
     def selectExpr(self, *_: str) -> Frame:
         """Return a frame; nothing is asked of it any more."""
         return self
+
+
+def plan_of(*nodes) -> Any:
+    """Return a plan of Spark's as a frame has it, of nodes one below the other."""
+    found: Any = None
+    for name in reversed(nodes):
+        below = mock.Mock(size=lambda found=found: int(found is not None), apply=lambda _, found=found: found)
+        found = mock.Mock(nodeName=lambda name=name: name, children=lambda below=below: below)
+    return mock.Mock(queryExecution=lambda: mock.Mock(analyzed=lambda: found))
 
 
 @attrs.frozen(eq=False)

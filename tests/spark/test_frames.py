@@ -484,7 +484,9 @@ def test_what_spark_cannot_read_is_named(spark):
     echo = correlate(left=left, yields=lambda left: {"k": left.k}, name="echo")
     for duration in ("5 parsecs", "-5 seconds", {"left": "abc"}):
         for close in (True, False):
-            with pytest.raises(InvalidArgument, match=r"expected durations ≥ 0 that Spark reads, such as .* but got"):
+            with pytest.raises(
+                InvalidArgument, match=r"durations ≥ 0 that Spark reads, .* but got .* \(.*(negative|PARSE)"
+            ):
                 correlate_frames(echo, {"left": frame}, event_time="at", watermark=duration, close=close)
     with pytest.raises(InvalidArgument, match=r"but got schema='k lnog' \(UNSUPPORTED_DATATYPE\)"):
         correlate_frames(echo, {"left": frame}, event_time="at", schema="k lnog")
@@ -499,6 +501,22 @@ def test_what_spark_cannot_read_is_named(spark):
         either, {"left": maps, "right": static}, event_time="at", partition_by={"right": "*"}, buckets=3
     )
     assert [row.m for row in found.results.collect()] == [{"a": 1}] * 3
+
+
+def test_a_session_may_take_a_mere_timestamp_for_one_without_a_zone(spark):
+    """Only an instant has a watermark."""
+    echo = correlate(left=left, yields=lambda left: {"k": left.k}, restrict=most_recently("left"), name="echo")
+    stream = spark.readStream.format("rate").load().selectExpr("timestamp at", "value k")
+    batch = spark.range(3).selectExpr("timestamp_ltz'2024-06-30 00:00:00Z' at", "id k")
+    options: dict[str, Any] = {"event_time": "at", "watermark": "1 second", "buckets": 1}
+    spark.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")
+    try:
+        found = correlate_frames(echo, {"left": stream}, **options).results
+        prefix = correlate_frames(echo, {"left": batch}, close=False, **options).results.collect()
+    finally:
+        spark.conf.unset("spark.sql.timestampType")
+    assert found.schema["start"].dataType.simpleString() == "timestamp"
+    assert prefix == []
 
 
 def test_a_key_that_becomes_a_text_is_another_one_for_each_key(spark):
@@ -517,13 +535,22 @@ def test_a_key_that_becomes_a_text_is_another_one_for_each_key(spark):
         restrict=retracting() | as_table("ship"),
         name="timed",
     )
+    stamped = correlate(
+        berth=Reactive("berth", table=True, key="b"),
+        yields=lambda berth: {"n": berth.n},
+        restrict=retracting() | as_table("berth"),
+        name="stamped",
+    )
     frames = {
+        "berth": spark.createDataFrame(
+            [(START, one, 1) for one in (b"\xff", b"\xfe")], "at timestamp, b binary, n long"
+        ),
         "left": spark.createDataFrame([(START, *pair) for pair in pairs], "at timestamp, p string, q string"),
         "ship": spark.createDataFrame([(START, time, 1) for time in times], "at timestamp, t timestamp, n long"),
     }
     spark.conf.set("spark.sql.session.timeZone", "Europe/Amsterdam")
     try:
-        results = correlate_frames([named, timed], frames, event_time="at", buckets=1).results
+        results = correlate_frames([named, timed, stamped], frames, event_time="at", buckets=1).results
         keys = sorted(row.key for row in results.collect())
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
@@ -531,6 +558,8 @@ def test_a_key_that_becomes_a_text_is_another_one_for_each_key(spark):
         *(json.dumps({"_1": p, "_2": q}, separators=(",", ":")) for p, q in pairs),
         "2026-10-25T00:30:00.000000Z",
         "2026-10-25T01:30:00.000000Z",
+        "/w==",
+        "/g==",
     ])  # fmt: skip
 
 

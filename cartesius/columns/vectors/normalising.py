@@ -9,7 +9,7 @@ Source: SEMANTICS 1.16 (which values there are).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +18,9 @@ from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import DICT, PACKED, RECORD, Leaf, Struct, Vector, from_arrow
 from cartesius.data.records import wrap
 from cartesius.errors import NotStorable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def column_of(column: Any) -> tuple[pa.Array | pa.ChunkedArray, pa.Field]:
@@ -49,7 +52,7 @@ def normalised(array: pa.Array | pa.ChunkedArray, field: pa.Field) -> Vector:
     """
     kind = _kind(array.type)
     if kind is None:
-        return of_values(array.to_pylist())
+        return of_values([*map(_with_mappings(array.type), array.to_pylist())])
     if pa.types.is_run_end_encoded(array.type):
         return normalised(pc.run_end_decode(array), field)
     if pa.types.is_dictionary(array.type) and array.type.value_type != kind:
@@ -57,6 +60,21 @@ def normalised(array: pa.Array | pa.ChunkedArray, field: pa.Field) -> Vector:
     if kind != array.type:
         array = array.cast(kind)
     return from_arrow(array, field)
+
+
+def _with_mappings(kind: pa.DataType) -> Callable[[Any], Any]:
+    """Return what makes of a value, as Arrow gives it, one whose maps are mappings, and no lists of pairs."""
+    types = pa.types
+    if types.is_map(kind) and not types.is_nested(kind.key_type):  # which no mapping has as keys
+        to_key, to_item = _with_mappings(kind.key_type), _with_mappings(kind.item_type)
+        return lambda pairs: None if pairs is None else {to_key(key): to_item(item) for key, item in pairs}
+    if types.is_list(kind) or types.is_large_list(kind):
+        inner = _with_mappings(kind.value_type)
+        return lambda values: None if values is None else [inner(value) for value in values]
+    if types.is_struct(kind):
+        fields = {field.name: _with_mappings(field.type) for field in kind}
+        return lambda value: None if value is None else {name: made(value[name]) for name, made in fields.items()}
+    return lambda value: value
 
 
 def _with_plain_words(array: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:

@@ -17,7 +17,7 @@ import pytest
 from cartesius import CartesiusError, Reactive, correlate, run_frames
 from cartesius.errors import InvalidArgument
 from restrictions import as_table, key_by, most_recently, optionally, retracting, tumbling, within, without
-from restrictions.streams import map_
+from restrictions.streams import filter_, map_
 from restrictions.tables import aggregate, count, max_, sum_
 from restrictions.windows import on_close
 
@@ -386,3 +386,21 @@ def test_a_result_without_rows_has_the_fields_that_others_have(yields):
     none = run_frames(joined, {"order": orders()[:0], "payment": payments()}, at="time")
     assert (some.num_rows, none.num_rows) == (2, 0)
     assert none.column_names == some.column_names
+
+
+def test_a_field_that_is_called_as_the_place_of_another_has_the_name_of_its_own():
+    pairs = map_(Reactive("x"), lambda x: (x._2, x.n + 1))
+    (row,) = run_frames(pairs, {"x": pa.table({"_2": ["b"], "n": [1], "time": [NOON]})}, at="time").to_pylist()
+    assert (row["_1"], row["_2"]) == ("b", 2)
+
+
+def test_of_a_column_an_array_is_a_list_and_a_map_a_record():
+    frame = pa.table(
+        {"tags": [["p"]], "depths": pa.array([[("bow", 9)]], pa.map_(pa.string(), pa.int64())), "time": [NOON]}
+    )
+    words = ["p"]
+    found = map_(filter_(Reactive("x"), lambda x: (x.tags == words) & (x.depths == {"bow": 9})), lambda x: x.depths.bow)
+    (row,) = run_frames(found, {"x": frame}, at="time").to_pylist()
+    assert row["value"] == 9
+    with pytest.raises(InvalidArgument, match=r"\(list<.*>\) and .* \(tuple\) .*an array is a list here"):
+        run_frames(filter_(Reactive("x"), lambda x: x.tags == ("p",)), {"x": frame}, at="time")

@@ -245,6 +245,22 @@ def test_a_changed_program_refuses_the_state():
         run(buckets_of(moored_where(0.5)), 0, state, [])
 
 
+def test_rows_that_wait_are_used_where_their_columns_come_in_another_order():
+    """So they do where somebody selects them otherwise; then that order says which of equal times comes first."""
+    call = Reactive("call")
+    latest = correlate(call=call, yields=lambda call: {"a": call.a, "b": call.b}, restrict=most_recently("call"))
+    schema = t.StructType([t.StructField(name, t.LongType()) for name in "ab"])
+    before, after = (
+        buckets_of(latest, inputs=[Input("call", t.StructType(columns), tuple("ab"), is_split=True)])
+        for columns in (schema.fields, schema.fields[::-1])
+    )
+    state = run(before, 0, None, [Row(0, 5, 0, {"a": 1, "b": 9})], 1, holds=True).state
+    rows = [Row(0, 5, 0, {"a": 2, "b": 0}), Row(0, 5, 0, {"a": 0, "b": 10})]
+    state = run(after, 0, state, rows, 1, holds=True).state
+    found = [value for _, _, value, _ in shown(run(after, 0, state, [], 9, holds=True))]
+    assert found == [{"a": 2, "b": 0}, {"a": 1, "b": 9}, {"a": 0, "b": 10}]
+
+
 def test_rows_that_wait_are_refused_where_their_columns_have_changed():
     seen = correlate(ship=ship, yields=lambda ship: (ship.berth,), restrict=as_table("ship"), name="seen")
     before = buckets_of(seen, inputs=INPUTS[:1])

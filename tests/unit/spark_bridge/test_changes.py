@@ -13,7 +13,7 @@ from restrictions import as_table, retracting
 from spark_bridge import LiveProgram
 from spark_bridge.state.checkpoints import objection
 from spark_bridge.transport.packing import BEFORE_ALL
-from tests.laws.spark_model import Frame, MicroBatches, Row, planned
+from tests.laws.spark_model import Frame, MicroBatches, Row, plan_of, planned
 
 AT, TEXT = t.StructField("at", t.TimestampType()), t.StructField("text", t.StringType())
 SHIPS = {"ship": t.StructType([AT, t.StructField("mmsi", t.LongType()), t.StructField("draught", t.DoubleType())])}
@@ -114,7 +114,7 @@ def test_a_query_without_changes_does_not_go_on_from_one_that_had_them():
 def test_what_would_hold_back_or_has_no_rows_to_come_is_refused():
     marked = t.StructType([t.StructField("at", t.TimestampType(), metadata={"spark.watermarkDelayMs": 0}), TEXT])
     for is_streaming, changes, why in (
-        (True, Frame(marked), "expected changes= without a watermark"),
+        (True, Frame(marked, jdf=plan_of("EventTimeWatermark")), "expected changes= without a watermark"),
         (False, CHANGES, "expected streams beside changes= but all frames are batch"),
     ):
         with pytest.raises(InvalidArgument, match=why):

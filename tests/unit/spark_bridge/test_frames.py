@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -15,12 +16,14 @@ from cartesius.errors import InvalidArgument
 from restrictions import as_table, combine_latest, key_by, most_recently, retracting
 from spark_bridge import correlate_frames
 from spark_bridge.reading.demands import check_reads
-from spark_bridge.reading.options import check_start
-from tests.laws.spark_model import planned
+from spark_bridge.reading.options import check_start, own_watermarks
+from spark_bridge.transport.source_frames import check_told_apart
+from tests.laws.spark_model import plan_of, planned
 
 ship = Reactive("ship", table=True, key="mmsi", fields=("mmsi", "name"))
 berth = Reactive("berth", table=True, key="id")
 LONG, TEXT, TIME, TRUTH, DOUBLE = t.LongType(), t.StringType(), t.TimestampType(), t.BooleanType(), t.DoubleType()
+SESSION = SimpleNamespace(conf={})
 
 
 @attrs.frozen
@@ -29,6 +32,8 @@ class Frame:
 
     schema: t.StructType
     isStreaming: bool = False
+    sparkSession: Any = SESSION
+    _jdf: Any = None
 
 
 def frame(**columns) -> Any:
@@ -37,9 +42,12 @@ def frame(**columns) -> Any:
 
 SHIPS = frame(at=TIME, mmsi=LONG, name=TEXT, gone=TRUTH)
 MARK = t.StructField("at", TIME, metadata={"spark.watermarkDelayMs": 9})
-MARKED = attrs.evolve(SHIPS, schema=t.StructType([MARK, *SHIPS.schema.fields[1:]]), isStreaming=True)
-STAMPED = attrs.evolve(
-    SHIPS, schema=t.StructType([*SHIPS.schema, t.StructField("seen", TIME, metadata={"spark.watermarkDelayMs": 9})])
+HAS_WATERMARK, READS = plan_of("Project", "EventTimeWatermark", "StreamingRelation"), plan_of("StreamingRelation")
+MARKED = Frame(t.StructType([MARK, *SHIPS.schema.fields[1:]]), isStreaming=True, jdf=HAS_WATERMARK)
+STAMPED = Frame(
+    t.StructType([*SHIPS.schema, t.StructField("seen", TIME, metadata={"spark.watermarkDelayMs": 9})]),
+    isStreaming=True,
+    jdf=HAS_WATERMARK,
 )
 RECORD = t.StructType([t.StructField("a", LONG)])
 TWICE = t.StructType([t.StructField("a", LONG), t.StructField("a", LONG)])
@@ -62,6 +70,7 @@ WRONG = [
     ({"program": "moored"}, r"expected a Reactive, or a list of them.* got 'moored' \(type=str\)"),
     ({"program": []}, "expected a Reactive"),
     ({"event_time": "att"}, r"'ship' to have the column 'att' \(event_time\).*did you mean 'at'"),
+    *(({"event_time": wrong}, "expected the name of a column but got event_time=") for wrong in (None, 5, ["at"])),
     ({"event_time": "mmsi"}, "expected event_time='mmsi' of 'ship' to be a timestamp.* of type bigint"),
     ({"frames": {"ship": frame(at=TIME, mmsi=LONG, nam=TEXT), "berth": BERTHS}}, "'name' .a field.*mean 'nam'"),
     ({"frames": {"ship": SHIPS, "berth": frame(at=TIME, ship=LONG, depth=DOUBLE)}},
@@ -74,6 +83,7 @@ WRONG = [
         {"frames": {"ship": MARKED, "berth": BERTHS}, "watermark": "1 hour"},
         "expected one watermark but got watermark='1 hour' beside that of withWatermark of 'ship'; leave one",
     ),
+    ({"frames": {"ship": attrs.evolve(MARKED, jdf=READS), "berth": BERTHS}}, "watermark=, such as .* got None"),
     ({"partition_by": "imo"}, "partition_by='imo' to be a column of a frame but no frame has it"),
     ({"partition_by": {"shop": "mmsi"}}, "for the sources ship, berth but got it for 'shop'; did you mean 'ship'"),
     ({"partition_by": 5}, "a column, or a mapping from source to column, but got partition_by=5"),
@@ -102,7 +112,7 @@ WRONG = [
         "fields of different names but berth.v.a is there twice",
     ),
     (
-        {"frames": {"ship": attrs.evolve(STAMPED, isStreaming=True), "berth": BERTHS}},
+        {"frames": {"ship": STAMPED, "berth": BERTHS}},
         "watermarks on 'at' .event_time. alone but that of 'ship' has one on 'seen', and a query has one clock",
     ),
     ({"schema": {"mored": "x long"}}, "expected schema= for moored but got it for 'mored'"),
@@ -117,6 +127,26 @@ WRONG = [
 def test_a_mistake_is_named(change, message):
     with pytest.raises(InvalidArgument, match=message):
         correlate_frames(**{**GOOD, **change})
+
+
+def test_a_mark_that_was_read_from_a_file_is_no_watermark():
+    """Spark writes it into the footer of a parquet file, and a stream of such files moves no clock."""
+    for stale in (attrs.evolve(MARKED, jdf=READS), attrs.evolve(STAMPED, jdf=READS)):
+        assert own_watermarks({"ship": stale}, "at") == []
+    assert own_watermarks({"ship": MARKED, "berth": SHIPS}, "at") == ["ship"]
+
+
+def test_fields_of_results_that_differ_in_capitals_alone_are_refused():
+    def yielding(yields, name="a"):
+        return correlate(ship=ship, yields=yields, restrict=retracting() | as_table("ship"), name=name)
+
+    of_one = yielding(lambda ship: {"n": ship.mmsi, "N": ship.name})
+    of_two = [yielding(lambda ship: {"n": ship.mmsi}), yielding(lambda ship: {"N": ship.name}, "b")]
+    for program in (of_one, of_two):
+        with pytest.raises(InvalidArgument, match=r"fields of results whose names .* got 'n', 'N', which Spark"):
+            correlate_frames(program, {"ship": SHIPS}, event_time="at")
+    session = SimpleNamespace(conf={"spark.sql.caseSensitive": "true"})
+    check_told_apart(["n", "N"], attrs.evolve(SHIPS, sparkSession=session), "fields")
 
 
 def test_a_list_of_records_is_no_key_and_one_of_numbers_is():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import pytest
@@ -15,6 +17,9 @@ from restrictions.tables import aggregate, foreign_join, reduce, sum_, to_table
 from tests.laws.spark_model import planned
 
 LONG, TEXT, DOUBLE, TIME, DATE = t.LongType(), t.StringType(), t.DoubleType(), t.TimestampType(), t.DateType()
+LOCAL = datetime(2024, 6, 30)
+AWARE, DAY = LOCAL.replace(tzinfo=UTC), LOCAL.date()
+WORDS = ["p", "q"]
 a, b = Reactive("a"), Reactive("b")
 ships, berths = Reactive("a", table=True, key="id"), Reactive("b", table=True, key="id")
 READS = {"a": {"id": LONG, "n": DOUBLE, "name": TEXT}, "b": {"id": LONG, "n": LONG, "name": TEXT}}
@@ -41,6 +46,7 @@ PROGRAMS = {
     "key_by": correlate(a=a, b=b, **{**both, "restrict": key_by(a="id", b="id") | both["restrict"]}),
     "key": interval_join(a, b, -1, 1, key="id"),
     "function": correlate(a=a, b=b, **{**both, "restrict": key_by(a=lambda a: a.id, b="id") | both["restrict"]}),
+    "item": correlate(a=a, b=b, **{**both, "restrict": key_by(a=lambda a: a["id"], b="id") | both["restrict"]}),
     "only": correlate(a=a, b=b, **{**both, "restrict": only("a", lambda row: row.id > 2) | both["restrict"]}),
     "by": aggregate(a, sum_.of("n"), by="id", restrict=tumbling(5)),
     "group": reduce(ships, sum_.of("id")),
@@ -119,10 +125,24 @@ WRONG = [
     (lambda a, b: a.price + 1.5 > b.id, r"\(decimal\(10,2\)\) and 1.5 \(double\) cannot be added"),
     (lambda a, b: a.place == b.id, r"\(struct<lon:double>\) and .* \(bigint\) are never equal; cast one"),
     (lambda a, b: a.tags == b.name, r"\(array<string>\) and .* \(string\) are never equal; cast one"),
+    (
+        lambda a, b: a.tags == WORDS,
+        r"\['p', 'q'\] \(list\) are never equal; an array is a tuple here, so write one",
+    ),
+    (lambda a, b: a.place == (1.0,), r"\(struct<lon:double>\) and .* \(tuple\) are never equal"),
+    (lambda a, b: a["lon"] == b.id, "'a' to have the column 'lon', which where= of 'both' reads"),
+    (lambda a, b: a.place["lat"] == b.n, "to have the column 'place.lat', which where= of 'both' reads, but there is"),
+    (lambda a, b: a["items"] == b.id, "'a' to have the column 'items'"),
+    (lambda a, b: a.name["upper"] == b.id, r"reads 'upper' but the column 'name' of 'a' \(string\) is a text"),
+    (lambda a, b: b.time == LOCAL, r"of 'b' \(timestamp\) and .* \(timestamp_ntz\) are never equal"),
+    (lambda a, b: a.local < AWARE, r"of 'a' \(timestamp_ntz\) and .* \(timestamp\) cannot be compared"),
+    (lambda a, b: b.time == DAY, r"of 'b' \(timestamp\) and .* \(date\) are never equal"),
+    (lambda a, b: a.day >= AWARE, r"of 'a' \(date\) and .* \(timestamp\) cannot be compared"),
     (lambda a, b: a.id.lon == b.id, r"reads 'lon' but the column 'id' of 'a' \(bigint\) is a number"),
 ]
 MORE = {
     "day": DATE,
+    "local": t.TimestampNTZType(),
     "price": t.DecimalType(10, 2),
     "place": t.StructType([t.StructField("lon", DOUBLE)]),
     "tags": t.ArrayType(TEXT),
@@ -142,7 +162,10 @@ RIGHT = [
     lambda a, b: b.time - b.time == b.time - b.time,
     lambda a, b: a.day.year == b.time.year,
     lambda a, b: a.place == a.place,
+    lambda a, b: (a.tags == ("p", "q")) | (a.tags == ()),
     lambda a, b: a.id.real == b.id,
+    lambda a, b: (a["id"] == b["id"]) & (a.place["lon"] > 1.0),
+    lambda a, b: (b.time > AWARE) & (a.local > LOCAL) & (a.day > DAY),
 ]
 
 
@@ -158,6 +181,15 @@ def test_numbers_of_any_type_go_together():
 
 def test_what_is_not_read_may_be_anything():
     run(PROGRAMS["where"], a={"id": LONG, "name": TEXT}, b={"id": LONG, "name": t.ArrayType(LONG), "more": DATE})
+
+
+def test_of_a_getter_of_several_items_each_is_looked_for():
+    restrict = key_by(a=itemgetter("id", "n"), b=attrgetter("id", "n")) | most_recently("a", "b")
+    program = correlate(a=a, b=b, **{**both, "restrict": restrict})
+    run(program)
+    for source in ("a", "b"):
+        with pytest.raises(InvalidArgument, match=f"'{source}' to have the column 'n', which key_by"):
+            run(program, **without(source, "n"))
 
 
 def test_a_helper_column_is_no_field():

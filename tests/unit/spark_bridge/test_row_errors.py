@@ -406,3 +406,24 @@ def test_a_call_of_which_no_result_fits_gives_letters_alone():
     outcome = run(products(on_error="dead_letter"), 0, None, [at(n, 0, n, 2**40 + n) for n in range(3)])
     assert [letter["at"] for letter in letters(outcome)] == [0, 1, 2]
     assert shown(outcome) == []
+
+
+def halves(on_error):
+    """Of doubles, as floats, which cannot be as large."""
+    found = correlate(call=call, yields=lambda call: {"k": call.k, "n": call.n}, name="halves")
+    fields = t.StructType([t.StructField("k", t.LongType()), t.StructField("n", t.FloatType())])
+    source = t.StructType([t.StructField("k", t.LongType()), t.StructField("n", t.DoubleType())])
+    layout = layout_of({"halves": result_schema(found, "halves", {"call": source}, fields)})
+    inputs = (Input("call", source, ("k", "n"), is_split=True),)
+    return Buckets((found,), inputs, layout, frozenset(), on_error=on_error)
+
+
+@pytest.mark.parametrize("rows", [5, 2 * _MANY], ids=["one by one", "as columns"])
+def test_a_double_that_fits_no_float_is_a_letter_of_its_output(rows):
+    calls = [at(n, 0, n, 1e308 if n == 3 else 1.5) for n in range(rows)]
+    outcome = run(halves("dead_letter"), 0, None, calls)
+    assert [value["k"] for _, _, value, _ in shown(outcome)] == [n for n in range(rows) if n != 3]
+    (letter,) = letters(outcome)
+    assert (letter["source"], letter["at"], letter["payload"]) == ("halves", 3, '{"k":3,"n":1e+308}')
+    with pytest.raises(InvalidArgument, match=r'halves\.n to be of type float .* say on_error="dead_letter".*,"n":1e'):
+        run(halves("fail"), 0, None, calls)

@@ -11,7 +11,7 @@ import attrs
 import pytest
 from pyspark.sql import types as t
 
-from cartesius import Reactive, coalesce, correlate, is_missing
+from cartesius import Reactive, Window, coalesce, correlate, is_missing, repeated
 from cartesius.errors import InvalidArgument
 from dsl import RulePack, Source, require
 from dsl.units import metres
@@ -280,6 +280,42 @@ def test_the_key_has_the_type_of_its_column():
     assert derived(of(lambda ship, berth: (ship.name,))).key == t.StringType()  # no table: null
     on_top = correlate(row=by_name, yields=lambda row: row, restrict=retracting() | as_table("row"))
     assert derived(on_top).key == t.StringType()
+
+
+@pytest.mark.parametrize(
+    ("yields", "expected"),
+    [
+        (lambda x: (x._2, x.n, x.n + 1), ["_2", "n", "_3"]),
+        (lambda x: (x._2, x.n + 1, x.n), ["_1", "_2", "n"]),
+        (lambda x: (x._2, x.n + 1, x._1), ["_1", "_2", "_3"]),
+    ],
+)
+def test_a_field_that_is_called_as_the_place_of_another_has_the_name_of_its_own(yields, expected):
+    one = correlate(x=Reactive("x"), yields=yields, name="one")
+    assert result_schema(one, "one", {"x": struct(_1=LONG, _2=DOUBLE, n=LONG)}).value.names == expected
+
+
+def test_the_start_of_a_stay_in_a_list_is_no_time():
+    """Each field called so was taken for a whole number."""
+    stay = struct(start=t.TimestampType(), end=TEXT)
+    frames = {"x": struct(stays=t.ArrayType(stay), depths=t.MapType(TEXT, DOUBLE))}
+    x = Reactive("x")
+    one = correlate(
+        x=x, yields=lambda x: {"a": x.stays[0].start, "b": x.stays[1]["end"], "c": x.depths.bow}, name="one"
+    )
+    assert result_schema(one, "one", frames).value == struct(a=t.TimestampType(), b=TEXT, c=DOUBLE)
+    odd = correlate(x=x, yields=lambda x: {"a": (x.stays + x.stays).start}, name="odd")
+    with pytest.raises(InvalidArgument, match=r"results of 'odd': a is computed, as .* give the fields .* as schema="):
+        result_schema(odd, "odd", frames)
+    opened: Any = Window | None
+    either: Any = correlate(x=x, yields=lambda x: x.window, type=opened, name="either")
+    since = correlate(either=either, yields=lambda either: {"a": either.start}, name="since")
+    assert result_schema(since, "since", frames).value == struct(a=LONG)
+    many = correlate(x=repeated(x, 2), yields=lambda x, time_x: {"a": time_x[1].start}, name="many")
+    assert result_schema(many, "many", frames).value == struct(a=LONG)
+    assert derived(of(lambda ship, berth, time_ship: {"at": time_ship})).value == struct(
+        at=struct(start=LONG, end=LONG)
+    )
 
 
 def test_a_key_that_cannot_be_told_is_refused():

@@ -178,11 +178,23 @@ def test_values_are_those_that_arrow_shows_whatever_the_type(array):
 
 
 def shown(array):
-    """The values as Python has them: no type of pandas for nanoseconds."""
+    """The values as Python has them: no type of pandas for nanoseconds, and a mapping for a map."""
     kind = array.type
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         array = array.cast(pa.timestamp("us"))
-    return array.to_pylist()
+    return [dict(pairs) for pairs in array.to_pylist()] if pa.types.is_map(kind) else array.to_pylist()
+
+
+def test_a_map_in_a_struct_or_a_list_is_a_mapping_too():
+    words = pa.map_(pa.string(), pa.int64())
+    array = pa.array(
+        [{"m": [("a", 1)], "l": [[("b", 2)], None]}, None], pa.struct([("m", words), ("l", pa.list_(words))])
+    )
+    fields = correlate(left=LEFT, yields=lambda left: (left.a.m.a, left.a.l[0]["b"]), restrict=most_recently("left"))
+    assert [event.value for event in events_of(Engine(fields).push_many({LEFT: {"a": array[:1]}}))] == [(1, 2)]
+    odd = pa.array([[({"k": 1}, 2)]], pa.map_(pa.struct([("k", pa.int64())]), pa.int64()))  # no mapping has such a key
+    same = correlate(left=LEFT, yields=lambda left: left, restrict=most_recently("left"))
+    assert [event.value for event in events_of(Engine(same).push_many({LEFT: {"value": odd}}))] == [[({"k": 1}, 2)]]
 
 
 def test_lists_are_their_values_type_for_type():
