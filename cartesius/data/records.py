@@ -8,6 +8,7 @@ finds on any object before it asks for a field, such as ``__class__``, are refus
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, final
 
 from cartesius.errors import InvalidArgument
@@ -118,6 +119,16 @@ def reader(name: str) -> Callable[[Any], Any]:
         return None if value is None else getattr(value, name)
 
     return read
+
+
+def path_of(get: Callable[[Any], Any]) -> list[str] | None:
+    """Return the fields that an attribute getter reads, each of the one before; None: it reads several, or is none.
+
+    >>> path_of(attrgetter("berth.depth")), path_of(attrgetter("berth", "depth"))
+    (['berth', 'depth'], None)
+    """
+    names: Any = get.__reduce__()[1] if isinstance(get, attrgetter) else ()
+    return names[0].split(".") if len(names) == 1 else None
 
 
 def fields_of(record: Record) -> dict[str, Any]:

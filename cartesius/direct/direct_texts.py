@@ -17,7 +17,6 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from functools import cached_property
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self, TypedDict, Unpack
 
 from cartesius.correlations.placements import gates_of
@@ -27,7 +26,7 @@ from cartesius.data.events import EARLIEST, LATEST, Delete, Event, EventDraft, I
 from cartesius.data.generated import Constants, Lines, commented, define
 from cartesius.data.null_values import is_null
 from cartesius.data.queues import Queue
-from cartesius.data.records import PLAIN, Record, wrap
+from cartesius.data.records import PLAIN, Record, path_of, wrap
 from cartesius.data.window_spans import INSIDE
 from cartesius.direct.direct_places import names_of
 from cartesius.effects.evidence import put_back
@@ -545,11 +544,8 @@ class DirectText(ABC):
                 self._lines.add(f"key{space} = ABSENT")
                 continue
             extract = by[self._own]
-            field = str(extract.__reduce__()[1][0]) if isinstance(extract, attrgetter) else ""
-            if field and "." not in field:
-                read = self._texts.field("value", field)
-            else:
-                read = f"{self._constants.name(extract)}(value)"
+            path = path_of(extract) or ()
+            read = self._texts.field("value", path[0]) if len(path) == 1 else f"{self._constants.name(extract)}(value)"
             self._lines.add(f"""
                 key{space} = {read}
                 if type(key{space}) is not int and type(key{space}) is not str:

@@ -11,12 +11,12 @@ Source: DESIGN 4; SEMANTICS 2.7 and 3.2.
 from __future__ import annotations
 
 from functools import partial
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from cartesius.analysis.windowed_rows import totalled_by
 from cartesius.data.events import Window
 from cartesius.data.queues import Queue
+from cartesius.data.records import path_of
 from cartesius.direct.closing import Freed, of_first
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct.direct_texts import DirectText, event_text, filters_of
@@ -219,4 +219,4 @@ class DirectTotalsCode(DirectWindowed):
 
 def _reads(compute: Any, name: str) -> bool:
     """Whether a key is the field of that name."""
-    return isinstance(compute, attrgetter) and compute.__reduce__()[1] == (name,)
+    return path_of(compute) == [name]

@@ -10,11 +10,11 @@ Source: SOURCES E1 and E7.
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from cartesius.data.records import path_of
 from cartesius.expressions.expressions import Expression, Field, KeyOf, Part
 from cartesius.language.families import alone, arrive, ended, enter, push, relation, tick, totals
 from cartesius.language.orders import ROW
@@ -291,4 +291,5 @@ def key_feature(join: Join, slot: Slot) -> Feature:
 
 def _name(get: Callable[[Any], Any]) -> Feature:
     """Return the name of the field that a key is, or the function that makes it."""
-    return get.__reduce__()[1][0] if isinstance(get, attrgetter) else get
+    path = path_of(get)
+    return get if path is None else ".".join(path)

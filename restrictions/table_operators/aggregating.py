@@ -5,10 +5,12 @@ Source: Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, Table 1 and Figure 
 
 from __future__ import annotations
 
-from operator import attrgetter, itemgetter
+from functools import reduce
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.correlations.freed_windows import retaining
+from cartesius.data.records import path_of
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Apply, Expression, Field, Part, Tuple, WindowOf
 from cartesius.expressions.tracing import parameters_of, trace
@@ -122,11 +124,9 @@ def _lets_expire(part: Restriction) -> bool:
 
 def _key(by: Callable[[Any], Any]) -> Expression:
     """Return a function of the value as an expression: a field's name, or what traces, is known to the faster tiers."""
-    if isinstance(by, attrgetter):
-        found: Expression = Part("x")
-        for name in by.__reduce__()[1][0].split("."):
-            found = Field(found, name)
-        return found
+    part: Expression = Part("x")
+    if (path := path_of(by)) is not None:
+        return reduce(Field, path, part)
     parameters = parameters_of(by)
     traced = trace(by, [(parameters[0], Part("x"))]).expression if parameters and len(parameters) == 1 else None
     return Apply(by, (Part("x"),), getattr(by, "__name__", "by")) if traced is None else traced

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
@@ -160,3 +161,34 @@ def test_what_has_a_number_that_is_none_equals_nothing_be_it_the_same_object(wit
     rows[0][1]["k"] = within(3)
     for tier, told, aside in ways(STREAMS["where"], rows, 1):
         assert (tier, told, aside) == (tier, ["(0, 2)"], 0)
+
+
+GETTERS = {
+    "two fields": (attrgetter("k", "n"), lambda one: (one.k, one.n)),
+    "one field": (attrgetter("k"), lambda one: one.k),
+    "a field of a field": (attrgetter("berth.k"), lambda one: one.berth.k),
+}
+KEYED = {
+    "key_by": lambda get: correlate(
+        a=A, b=B, yields=lambda a, b: (a.v, b.v), restrict=key_by(a=get, b=get) | most_recently("a", "b")
+    ),
+    "aggregate": lambda get: aggregate(A, count, by=get, restrict=tumbling(1_000)),
+    "to_table": lambda get: to_table(A, key=get),
+    "reduce": lambda get: reduce(to_table(A, key="v"), count, by=get),
+    "union of tables": lambda get: inner_join(to_table(A, key=get), to_table(B, key=get)),
+}
+
+
+@pytest.mark.parametrize("getter", GETTERS)
+@pytest.mark.parametrize("name", KEYED)
+@settings(max_examples=settings().max_examples // 2)
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=9), st.integers(0, 9)
+)
+def test_a_getter_of_several_fields_is_the_function_that_reads_them(name, getter, drawn, cut):
+    rows = [(B if of_b else A, {"k": k, "n": n, "v": v, "berth": {"k": n}}) for v, (of_b, k, n) in enumerate(drawn)]
+    rows = [one for one in rows if name not in ("aggregate", "to_table", "reduce") or one[0] is A]
+    get, written = GETTERS[getter]
+    (_, expected, _), *_ = ways(lambda: KEYED[name](written), rows, cut)
+    for tier, told, _ in ways(lambda: KEYED[name](get), rows, cut):
+        assert (tier, told) == (tier, expected)

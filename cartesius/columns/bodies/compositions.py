@@ -5,10 +5,11 @@ So what a group totals, or a table is keyed by, is code over columns like a body
 
 from __future__ import annotations
 
-from operator import attrgetter, itemgetter
+from functools import reduce
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from cartesius.data.records import Record
+from cartesius.data.records import Record, path_of
 from cartesius.expressions.expressions import Apply, Expression, Field, Tuple
 from cartesius.expressions.tracing import parameters_of, trace
 
@@ -31,12 +32,9 @@ def applied(function: Callable[[Any], Any], argument: Expression) -> Expression:
         places: Any = function.__reduce__()[1]
         if len(places) == 1 and isinstance(places[0], int) and places[0] < len(argument.items):
             return argument.items[places[0]]
-    if isinstance(function, attrgetter):
-        names: Any = function.__reduce__()[1]
-        if len(names) == 1 and not any(hasattr(Record, name) for name in names[0].split(".")):
-            for name in names[0].split("."):
-                argument = Field(argument, name)
-            return argument
+    path = path_of(function)
+    if path is not None and not any(hasattr(Record, name) for name in path):
+        return reduce(Field, path, argument)
     parameters = parameters_of(function)
     traced = trace(function, [(parameters[0], argument)]).expression if parameters and len(parameters) == 1 else None
     return Apply(function, (argument,), getattr(function, "__name__", "function")) if traced is None else traced

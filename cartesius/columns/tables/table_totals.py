@@ -9,7 +9,6 @@ Source: SEMANTICS 1.18 and 2.7; thesis, L23.
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
@@ -26,6 +25,7 @@ from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.ordering import last_of_each
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct, concatenated
+from cartesius.data.records import path_of
 from cartesius.expressions.value_functions import of_value
 from cartesius.plan.known_totals import Total
 from cartesius.results.totals import Totals
@@ -234,9 +234,9 @@ class ToTotals:
 
 def got(vector: Vector, get: Callable[[Any], Any]) -> Vector:
     """Return what a function gives for each value; the field of records that it gets, if it does that."""
-    if isinstance(get, operator.attrgetter) and isinstance(vector, Struct) and vector.kind == "record":
-        names: Any = get.__reduce__()[1]
-        item = vector.item(names[0])
-        if item is not None and vector.valid is None and len(names) == 1 and "." not in names[0]:
+    path = path_of(get) or ()
+    if len(path) == 1 and isinstance(vector, Struct) and vector.kind == "record" and vector.valid is None:
+        item = vector.item(path[0])
+        if item is not None:
             return item
     return value_by_value(get, vector)
