@@ -40,14 +40,13 @@ from cartesius.programs.steps import Steps
 from cartesius.results.recorded_calls import Call
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
     from collections.abc import Callable, Iterable, Mapping
 
     from typing_extensions import TypeVar as WithDefault
 
     from cartesius.core.direct_pushes import Direct
     from cartesius.core.marks import Mark, Stand
-    from cartesius.core.pulling import Feed, Inbox
+    from cartesius.core.pulling import Feed, Iteration
     from cartesius.data.events import Delete, Time, Update
     from cartesius.language.lenience import OnError
     from cartesius.programs.doors import At, Tier
@@ -144,7 +143,7 @@ class EngineCore(Generic[Result]):
         self._prefixes = Prefixes(self.inputs)
         self.fed: set[Reactive] = set()  # the inputs that an iteration over `events` feeds
         self.feeds: list[Feed] = []  # who does
-        self.hearing: list[tuple[AbstractEventLoop, Inbox]] = []  # the iterations that are at work
+        self.hearing: list[Iteration] = []  # those that are at work
         self._listeners: list[Callable[[list[Event]], None]] = []
         self._pushes = self._direct_pushes()
         self._direct: Direct = {}  # what pushes into some inputs directly, while nothing stands in the way

@@ -107,6 +107,8 @@ class _End:
 
 Inbox: TypeAlias = "asyncio.Queue[Event | BaseException | type[_End]]"
 """What an iteration is still to be told."""
+Iteration: TypeAlias = "tuple[asyncio.AbstractEventLoop, Inbox, Mapping[Reactive, AsyncIterable[Any]]]"
+"""Where it is at work, what it is still to be told, and what it was given to feed."""
 
 
 def listen(
@@ -144,11 +146,8 @@ async def _heard(
 ) -> AsyncIterator[Event]:
     loop = asyncio.get_running_loop()
     loops.append(loop)
-    fed = {reactive: items for reactive, items in sources.items() if reactive not in engine.fed}
-    engine.fed.update(fed)
-    engine.hearing.append((loop, inbox))
-    if fed:
-        engine.feeds.append(Feed(engine, fed, inbox))
+    engine.hearing.append((loop, inbox, sources))
+    _begin(engine, sources, inbox)
     try:
         engine.pull()
         while True:
@@ -161,26 +160,41 @@ async def _heard(
             yield heard
     finally:
         stop_hearing()
-        engine.hearing.remove((loop, inbox))
-        heirs = [other for where, other in engine.hearing if where is loop]
+        engine.hearing = [one for one in engine.hearing if one[1] is not inbox]
+        heirs = [other for where, other, _ in engine.hearing if where is loop]
         for feed in [feed for feed in engine.feeds if feed.inbox is inbox]:
             if heirs and not feed.task.done():
                 feed.inbox = heirs[0]
             else:
                 engine.feeds.remove(feed)
                 feed.task.cancel()
-                await asyncio.gather(feed.task, return_exceptions=True)
-                engine.fed.difference_update(feed.sources)
+                try:
+                    await asyncio.gather(feed.task, return_exceptions=True)
+                finally:
+                    engine.fed.difference_update(feed.sources)
+                    for where, other, theirs in engine.hearing:  # begun meanwhile
+                        if where is loop:
+                            _begin(engine, {one: items for one, items in theirs.items() if one in feed.sources}, other)
         while not inbox.empty():  # nobody takes these any more, and a source that goes on waits until they are taken
-            inbox.get_nowait()
+            untold = inbox.get_nowait()
             inbox.task_done()
+            if heirs and isinstance(untold, BaseException):
+                heirs[0].put_nowait(untold)
+
+
+def _begin(engine: EngineCore, sources: Mapping[Reactive, AsyncIterable[Any]], inbox: Inbox) -> None:
+    """Feed those inputs that nobody feeds."""
+    fed = {reactive: items for reactive, items in sources.items() if reactive not in engine.fed}
+    if fed:
+        engine.fed.update(fed)
+        engine.feeds.append(Feed(engine, fed, inbox))
 
 
 class Feed:
     """What feeds inputs from async iterables, for one iteration, and, once that is left, for another one."""
 
     def __init__(self, engine: EngineCore, sources: Mapping[Reactive, AsyncIterable[Any]], inbox: Inbox) -> None:
-        self.engine, self.sources, self.inbox = engine, sources, inbox
+        self.engine, self.sources, self.inbox, self._first = engine, sources, inbox, inbox
         self.task = asyncio.create_task(self._run())
         self.task.add_done_callback(self._report)
 
@@ -209,4 +223,5 @@ class Feed:
         error = None if task.cancelled() else task.exception()
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        self.inbox.put_nowait(error or _End)
+        if error is not None or self.inbox is self._first:  # an heir goes on with what else it hears
+            self.inbox.put_nowait(error or _End)

@@ -67,7 +67,7 @@ class Provenance:
         self.calendar = calendar
         self.records: dict[Any, Made] = {}
         self._first: dict[Any, Any] = {}  # of each identity, the key of its first record
-        self._taken: dict[Any, Any] = {}  # and of that which was taken in last, also of each input
+        self._taken: dict[Any, Any] = {}  # of each input, and of each row of one, the key of what was taken in last
         self.calls: list[Call] = []
         self.departures = Departures()
 
@@ -84,8 +84,9 @@ class Provenance:
         if call.event is not None:
             key, told = _of_event(call.event)
             self._mark(self._record(key, told), is_input=True)
-            for name in (key[0], told.name):
-                self._set(self._taken, name, key)
+            self._set(self._taken, told.name, key)
+            if told.is_change:
+                self._set(self._taken, ("row", *key[0]), key)
 
     def _forget_from(self, number: int) -> None:
         del self.calls[number:]
@@ -126,7 +127,7 @@ class Provenance:
         if made.parts or made.is_input:
             return
         if made.told.is_change:  # of a row, its changes share one
-            taken = self._taken.get(identity) or self._taken.get(made.told.name)
+            taken = self._taken.get(("row", *identity), self._taken.get(made.told.name))
             known = [taken] if taken is not None and taken[3:] == key[3:] else []
         else:
             members = [origin(one) for one in identity] if isinstance(identity, tuple) else []
@@ -175,7 +176,7 @@ class Provenance:
         if record is None:
             self.journal.append(lambda: self.records.pop(key, None))
             record = self.records[key] = Made(told)
-            if key[0] not in self._first:
+            if key[0] not in self._first and not told.is_change:  # a row's identity may be an event's as well
                 self.journal.append(lambda: self._first.pop(key[0], None))
                 self._first[key[0]] = key
         return record

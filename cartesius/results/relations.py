@@ -8,8 +8,11 @@ Source: Arasu, Babu, Widom, VLDB Journal 2006 (CQL); Dindar et al., VLDB Journal
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
 
 from cartesius.data.events import Event
 from cartesius.data.window_spans import REPORTED
@@ -149,6 +152,10 @@ def minus(these: Iterable[tuple[Any, Result]], those: Iterable[tuple[Any, Result
 
 def _bucket(value: Any) -> Any:
     """Return what is the same for equal values."""
+    if isinstance(value, tuple):  # whose hash is another for each NaN that is in it
+        return tuple(map(_bucket, value))
+    if isinstance(value, frozenset) or attrs.has(type(value)) or dataclasses.is_dataclass(value):
+        return "other"  # likewise
     try:
         return hash(value) if value == value else "other"  # noqa: PLR0124 - NaN
     except TypeError:

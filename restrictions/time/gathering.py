@@ -5,9 +5,11 @@ Source: ReactiveX (group_join), with lists in place of nested streams.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from cartesius import Duration, Restriction, Slot, arrive, forward, handles, notify_at, state, tick
+from cartesius.errors import InvalidArgument
 from cartesius.language.clauses import is_drained
 from cartesius.language.families import completes, withdraw
 from cartesius.plan.nodes import Opaque
@@ -39,7 +41,8 @@ class grouping(Restriction):
     Completes when ``left`` has ended and no group is open.
 
     Raises:
-        InvalidArgument: A negative duration; when a correlation is built: a table.
+        InvalidArgument: A negative duration; when a correlation is built: a table; as an event comes: it has always
+            been so, as that of `now`.
 
     Law:
         Its lists are those of a comprehension over all events; tested in ``tests/oracle/test_streams.py``.
@@ -68,17 +71,25 @@ class grouping(Restriction):
         """Return what its clauses do not say."""
         return (Opaque(held="O(window)", swallows=(self.right,), floors=(self.left, self.right)),)
 
+    def _due(self, event: Entry, duration: int) -> int:
+        if not math.isfinite(event.end):
+            message = f"{self!r}: expected events of a time, which are live for a while, but got {event!r}"
+            raise InvalidArgument(message)
+        return int(event.end) + duration
+
     @handles(arrive, "left")
     def open_group(self, slot: Slot, event: Entry) -> None:
         """Hold it back."""
+        due = self._due(event, self.left_duration)
         self.open = (*self.open, event)
-        notify_at(int(event.end) + self.left_duration)
+        notify_at(due)
 
     @handles(arrive, "right")
     def gather(self, slot: Slot, event: Entry) -> None:
         """Keep it as long as a group may want it."""
+        due = self._due(event, self.right_duration)
         self.live = (*self.live, event)
-        notify_at(int(event.end) + self.right_duration)
+        notify_at(due)
 
     @handles(withdraw, "left", "right")
     def let_go(self, slot: Slot, event: Entry) -> None:

@@ -147,6 +147,9 @@ class sliding(_sliding):
             raise InvalidArgument(message)
         if self.t0 is not None:
             _check_time(self, "t0", self.t0)
+            if self.offset:
+                message = f"sliding: expected offset= or t0=, as either says where windows start, but got {self!r}"
+                raise InvalidArgument(message)
 
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""

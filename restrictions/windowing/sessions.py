@@ -82,7 +82,7 @@ class session(windowing):
         if self.gap <= self.gap * 0:
             message = f"session: expected a duration > 0 but got gap={self.gap!r}"
             raise InvalidArgument(message)
-        if not self.report.waits or self.report.is_periodic:
+        if not self.report.waits or self.report.has_period:
             message = f"session: expected on_close or final but got report={self.report!r}: it is known when it is over"
             raise InvalidArgument(message)
 

@@ -606,6 +606,77 @@ def test_an_error_of_a_source_comes_out_of_the_iteration_that_feeds_it_now():
     play_out(main)
 
 
+def test_who_takes_a_feed_over_goes_on_with_what_else_it_hears():
+    async def main():
+        fed, fed_as_well, pushed = (Reactive(name) for name in "abc")
+        engine = Engine(one_way(fed), one_way(fed_as_well), one_way(pushed))
+        first = engine.events({fed: coming(1, 2, 3)})
+        assert (await anext(first)).value == 1
+        got: list[Any] = []
+        heir = asyncio.create_task(collect_into(got, engine))
+        other = asyncio.create_task(collect(engine, sources={fed_as_well: coming(*range(100, 120))}))
+        await asyncio.sleep(0)
+        await first.aclose()  # type: ignore[attr-defined]  # a generator
+        assert sorted(await other) == [2, 3, *range(100, 120)]
+        engine.push(pushed, 7)
+        engine.close()
+        await heir
+        assert sorted(got) == [2, 3, 7, *range(100, 120)]
+
+    play_out(main)
+
+
+def test_an_error_that_nobody_was_told_is_told_to_who_goes_on():
+    async def failing():
+        yield 1
+        message = "the source failed"
+        raise OSError(message)
+
+    async def main():
+        engine = Engine(one_way(Reactive.of(failing())))
+        async for _ in engine.events():
+            second = asyncio.create_task(collect(engine))
+            await settle()  # the source has failed meanwhile
+            break
+        with pytest.raises(OSError, match="the source failed"):
+            await second
+
+    play_out(main)
+
+
+@pytest.mark.parametrize("begins", ["meanwhile", "later"])
+def test_an_input_is_fed_anew_though_its_source_took_long_to_end_and_that_was_cancelled_too(begins):
+    async def slow(*items):
+        try:
+            for item in items:
+                yield item
+                await asyncio.sleep(0)
+        finally:
+            await settle()
+
+    async def main():
+        source = Reactive("source")
+        engine = Engine(one_way(source))
+        first = asyncio.create_task(collect(engine, sources={source: slow(*range(100))}))
+        while engine.stats.events < 3:
+            await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        second = asyncio.create_task(collect(engine, sources={source: coming(200, 201)}))
+        if begins == "later":
+            second.cancel()
+            first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        await settle()
+        if begins == "later":
+            second = asyncio.create_task(collect(engine, sources={source: coming(200, 201)}))
+        assert [value for value in await second if value >= 200] == [200, 201]
+
+    play_out(main)
+
+
 @pytest.mark.parametrize("output", ["skip_until", "never"])
 def test_closing_the_engine_ends_the_iteration_though_the_output_never_completes(output):
     """Engine.events: it ends when the outputs have completed, … or the engine is closed."""

@@ -94,6 +94,8 @@ def test_deliveries_grow_with_the_windows_that_an_event_is_in(windows):
         (lambda: sliding(2**70, 2), r"sliding: expected an event to be in at most 1,000,000 windows but size=1180"),
         (lambda: sliding(timedelta(days=30), timedelta(seconds=1)), r"at most 1,000,000 windows but size=.*30"),
         (lambda: sliding(10, 5, t0="x"), r"sliding: expected a time, .* but got t0='x'"),
+        (lambda: sliding(10, 5, offset=2, t0=3), r"sliding: expected offset= or t0=, .* but got sliding\(10, 5"),
+        (lambda: session(5, report=on_close & periodic(3)), r"session: expected on_close or final but got report="),
         (lambda: session(0), r"session: expected a duration > 0 but got gap=0"),
         (lambda: session(5, report=on_content_change), r"session: expected on_close or final but got report="),
         (lambda: session(5, report=periodic(3)), r"session: expected on_close or final but got report="),
