@@ -149,6 +149,33 @@ def test_a_row_made_of_an_event_names_it_and_the_event_what_it_became(a):
     assert "is in the memory" not in engine.why(event)
 
 
+def test_a_row_is_told_from_an_event_of_the_number_that_is_its_key(a):
+    engine = Engine(to_table(a, key="id"), buffer(a, 3), trace=True)
+    rows = [engine.push(a, {"id": key}, at=5)[0] for key in (3, 2, 1)]
+    for row, key in zip(rows, (3, 2, 1), strict=True):
+        assert f"a Record({{'id': {key}}}) @ 5" in engine.why(row).splitlines()[2]
+    for event in engine.pushed:
+        assert "became: a Update" in engine.why(event)
+
+
+def test_a_push_that_fails_is_no_part_of_what_rows_were_made_of(a):
+    def refused(x):
+        if x.v == "refused":
+            raise Broken
+        return x.v
+
+    rows = to_table(a, key="id")
+    engine = Engine(correlate(x=rows, yields=refused, restrict=retracting() | as_table(lambda v: v)), rows, trace=True)
+    given = engine.push(a, {"id": 7, "v": 1}, at=0)
+    before = [engine.why(event) for event in [*given, *engine.pushed]]
+    with pytest.raises(Broken):
+        engine.push(a, {"id": 7, "v": "refused"}, at=0)
+    assert [engine.why(event) for event in [*given, *engine.pushed]] == before
+    (*_, row) = engine.push(a, {"id": 7, "v": 2}, at=0)
+    assert "a Record({'id': 7, 'v': 2}) @ 0" in engine.why(row)
+    assert "refused" not in engine.why(row)
+
+
 def test_a_row_that_a_gate_has_changed_names_the_change_that_came():
     t = Reactive("t", table=True)
     engine = Engine(combine_updates(t, "", add), trace=True)

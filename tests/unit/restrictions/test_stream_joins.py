@@ -230,3 +230,11 @@ def test_bounds_of_two_kinds_are_compared_once_the_unit_is_known():
     assert Engine.restore(engine.snapshot(), pairs, unit=hour).snapshot() == engine.snapshot()
     with pytest.raises(InvalidArgument, match="expected lower ≤ upper but got lower=3600000000, upper=5"):
         Engine(interval_join(left, right, hour, 5))
+
+
+@pytest.mark.parametrize("is_left", [True, False])
+def test_what_has_always_been_so_opens_no_group_and_is_in_none(xs, ys, is_left):
+    always = streams.merge(streams.now("always"), xs)
+    grouped = streams.group_join(always, ys, 2, 1) if is_left else streams.group_join(ys, always, 2, 1)
+    with pytest.raises(InvalidArgument, match=r"grouping.*: expected events of a time"):
+        Engine(grouped).push(ys, 1, at=1)

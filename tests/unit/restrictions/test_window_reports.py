@@ -383,3 +383,20 @@ def test_conditions_are_joined_by_an_ampersand():
     """`on_close and non_empty` is `non_empty` alone."""
     with pytest.raises(InvalidArgument, match=r"joined by & but on_close was asked whether it is true; write a & b"):
         tumbling(10, report=on_close and non_empty)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [lambda x: x, lambda x: (x, "m"), lambda x: ((x,), 1), lambda x: frozenset((x,))],
+    ids=["a number", "a pair", "a pair of a tuple", "a set"],
+)
+@pytest.mark.parametrize("of", [istream(), dstream()], ids=repr)
+@pytest.mark.parametrize("goes_on", ["at once", "restored"])
+def test_a_number_that_is_none_is_one_result_in_the_next_window_as_well(made, of, goes_on):
+    program = correlate(x=left, yields=made, restrict=tumbling(10, report=on_close) | of)
+    engine = Engine(program)
+    given = engine.push(left, float("nan"), at=2) + engine.advance(10)
+    if goes_on == "restored":
+        engine = Engine.restore(engine.snapshot(), program)
+    given += engine.push(left, float("nan"), at=12) + engine.advance(20)
+    assert len(given) == (1 if "istream" in repr(of) else 0)
