@@ -32,7 +32,8 @@ def run(command: Callable[[], int | None]) -> NoReturn:
         try:
             status = command()
         finally:
-            sys.stdout.flush()
+            if sys.stdout is not None:  # it is, where it was closed before
+                sys.stdout.flush()
     except KeyboardInterrupt:
         status = INTERRUPTED
     except BrokenPipeError:
@@ -55,9 +56,11 @@ def check_writable(option: str, folder: Path, *names: str) -> None:
     place = folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-        for place in (path for name in names if (path := folder / name).exists()):
+        there = [path for name in names if (path := folder / name).exists()]
+        if not names or len(there) < len(names):
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        for place in there:
             place.open("ab").close()
     except OSError as error:
         message = f"cannot write to {place}: {error.strerror}; choose another {option}"

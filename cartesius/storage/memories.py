@@ -10,6 +10,7 @@ Invariant: outside a batch every entry is live, and each index holds exactly the
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cartesius.data.entries import FRESH, GONE, LIVE
@@ -269,9 +270,16 @@ def hashable(value: Any) -> Any:
 
 
 def _has_no_number(value: Any) -> bool:
-    if isinstance(value, Record | dict):
-        return any(map(_has_no_number, (value[name] for name in value)))
-    return any(map(_has_no_number, value)) if isinstance(value, tuple | list) else is_no_number(value)
+    waiting, seen = [value], set()
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Record | dict | tuple | list):
+            if id(one) not in seen:  # a list may be in itself
+                seen.add(id(one))
+                waiting += [one[name] for name in one] if isinstance(one, Record | dict) else one
+        elif isinstance(one, float | Decimal) and one != one:  # noqa: PLR0124 - NaN
+            return True
+    return False
 
 
 def checked_key(key: Any, call: str, what: str = "") -> Any:

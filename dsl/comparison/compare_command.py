@@ -34,13 +34,21 @@ WRITTEN: Final = ("differences.parquet", "comparison.png")
 """What is written into ``--out``."""
 
 
+class _Console(Console):
+    """It says that its reader has gone, instead of ending the process as if something had changed."""
+
+    def on_broken_pipe(self) -> None:
+        """Say so."""
+        raise BrokenPipeError
+
+
 def run(chosen: argparse.Namespace) -> int:
     """Compare, print and write; return the exit status.
 
     Args:
         chosen: ``old``, ``new``, ``data`` and ``out``, paths; ``spark``; ``rows``; ``fail_on``, of `CHANGES`.
     """
-    console, aside = (Console(stderr=each, highlight=False, markup=False, emoji=False) for each in (False, True))
+    console, aside = (_Console(stderr=each, highlight=False, markup=False, emoji=False) for each in (False, True))
     try:
         for each in chosen.fail_on:
             if each not in CHANGES:
@@ -59,6 +67,8 @@ def run(chosen: argparse.Namespace) -> int:
             pq.write_table(found.differences.replace_schema_metadata(versions), chosen.out / WRITTEN[0])
             draw(found, chosen.out / WRITTEN[1])
             console.print(f"Written to {chosen.out}: {', '.join(WRITTEN)}")
+    except BrokenPipeError:
+        raise  # whoever reads it has gone, as `run` of commands says
     except (CartesiusError, OSError, UnicodeError) as error:
         aside.print(f"compare: {error}", soft_wrap=True)
         return REFUSED

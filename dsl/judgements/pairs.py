@@ -195,7 +195,8 @@ def findings_of(pairing: Pairing, tables: Iterable[Shown | None]) -> tuple[tuple
 
 
 def _key(finding: tuple[Key, Reason]) -> Any:
-    return type(finding[0]).__name__, finding[0]  # keys may have come that are not of the declared type
+    key = finding[0]  # which may not be of the declared type
+    return "number" if isinstance(key, int | float) else type(key).__name__, key
 
 
 GROUP = Group({}, add, negated, lift=lift, finish=shown, name="findings")

@@ -8,6 +8,7 @@ Source: the LALR(1) parser of lark; Python's tokenizer for indentation.
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -72,6 +73,8 @@ class _Indentation(Indenter):
 
 _PARSING: Final = Lock()
 """Held while a text is parsed: the parser counts indentation in an object of its own."""
+if hasattr(os, "register_at_fork"):  # a child that was forked meanwhile has no thread that would let go of it
+    os.register_at_fork(before=_PARSING.acquire, after_in_parent=_PARSING.release, after_in_child=_PARSING.release)
 
 
 @cache
