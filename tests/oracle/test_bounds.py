@@ -316,6 +316,10 @@ UNBOUNDED: list[Any] = [
     ),
     (lambda: pairs(most_recently("a", "b") | aligning("a", "b")), {"aligning('a', 'b')"}, {"a": "", "b": ""}),
     (lambda: pairs(key_by(a="key") | most_recently("a", "b")), set(), {"a": "", "b": "it meets events of 'a' under"}),
+    (  # each event comes to both, and meets, as 'a', what has been 'b' before
+        lambda: pairs(key_by(b="key") | most_recently("a", "b"), a=a, b=a),
+        set(), {"a": "it meets events of 'b' under every key"},
+    ),
     (lambda: pairs(most_recently("a", "b") | tumbling(5)), {"a", "b", "tumbling(5)"}, both("all windows")),
     (lambda: pairs(most_recently("a", "b") | sampling("a", "b")), {"sampling('a', 'b')"}, both("does not say")),
     (
