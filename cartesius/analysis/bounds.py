@@ -213,8 +213,9 @@ def _steps(join: Join, kept: Sequence[_Kept], source: str) -> Steps | str:
     levels = [*own, sum(stored.values()) + taken, *([1] * tried if in_turn else [tried])]
     matches = min([tried, *[one.uses * (1 if {one.slot.index} == fresh else one.count or 1) for one in limited]])
     for used in limited:  # each that has been there is used less often from now on, or is used up
-        there = 0 if {used.slot.index} == fresh else (used.count or 0) - stored.get(used.slot.index, 0)
-        levels.append(min(max(there, 0), matches))
+        is_just_fresh = {used.slot.index} == fresh and used.slot.n is None  # the others of a list have been there
+        there = 0 if is_just_fresh else (used.count or 0) - stored.get(used.slot.index, 0)
+        levels.append(min(max(there, 0), matches * (used.slot.n or 1)))
     widths = [width for width in [*levels, *choosing] if width]
     return Steps(sum(widths), len(widths), max(widths, default=0))
 
