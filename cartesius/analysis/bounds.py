@@ -213,8 +213,9 @@ def _steps(join: Join, kept: Sequence[_Kept], source: str) -> Steps | str:
     levels = [*own, sum(stored.values()) + taken, *([1] * tried if in_turn else [tried])]
     matches = min([tried, *[one.uses * (1 if {one.slot.index} == fresh else one.count or 1) for one in limited]])
     for used in limited:  # each that has been there is used less often from now on, or is used up
-        there = 0 if {used.slot.index} == fresh else (used.count or 0) - stored.get(used.slot.index, 0)
-        levels.append(min(max(there, 0), matches))
+        is_just_fresh = {used.slot.index} == fresh and used.slot.n is None  # the others of a list have been there
+        there = 0 if is_just_fresh else (used.count or 0) - stored.get(used.slot.index, 0)
+        levels.append(min(max(there, 0), matches * (used.slot.n or 1)))
     widths = [width for width in [*levels, *choosing] if width]
     return Steps(sum(widths), len(widths), max(widths, default=0))
 
@@ -246,20 +247,21 @@ def _uncounted_by(node: Node) -> str:
 def _unreached(join: Join, kept: Sequence[_Kept], fresh: set[int]) -> str:
     """Say of which slot an event may meet any number, as far as keys tell."""
     spaces = join.bindings._spaces_of
-    known = {space for index in fresh for space in spaces[index]}
     for one in kept:
         meets_itself = len(fresh) > 1 or one.is_run or one.slot.n is not None
         if one.slot.index in fresh and one.count is None and meets_itself:
             return f"it meets all events of {one.slot.name!r}, which has no bound"
-    pending = [one for one in kept if one.slot.index not in fresh]
-    while pending:
-        near = next((one for one in pending if set(one.spaces) <= known), None)
-        if near is None:
-            return f"it meets events of {pending[0].slot.name!r} under every key"
-        if near.count is None:
-            return f"it meets all events of {near.slot.name!r}, which has no bound"
-        known |= set(spaces[near.slot.index])
-        pending.remove(near)
+    for start in sorted(fresh):  # what has come to several slots meets, in each, what has been in the others
+        known = set(spaces[start])
+        pending = [one for one in kept if one.slot.index != start]
+        while pending:
+            near = next((one for one in pending if set(one.spaces) <= known), None)
+            if near is None:
+                return f"it meets events of {pending[0].slot.name!r} under every key"
+            if near.count is None:
+                return f"it meets all events of {near.slot.name!r}, which has no bound"
+            known |= set(spaces[near.slot.index])
+            pending.remove(near)
     return ""
 
 

@@ -8,9 +8,10 @@ Source: DiffStream (SOURCES E4), which asks for an equivalence; SEMANTICS 2.2 an
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Mapping
+from array import array
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from decimal import Decimal
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, TypeGuard, final
 
 import attrs
 
@@ -88,19 +89,25 @@ def form_of(value: Any) -> Hashable:
         return frozenset((name, form_of(value[name])) for name in value)
     if isinstance(value, set | frozenset):
         return frozenset(map(form_of, value))
-    if isinstance(value, bytearray):
-        return bytes(value)
+    if isinstance(value, bytes | bytearray):
+        return hash(tuple(value))  # that of other buffers of the same numbers, which may equal it
+    if isinstance(value, memoryview | array):
+        return hash(form_of(value.tolist()))
     if isinstance(value, Update | Delete):
         return form_of(value.key)
     if attrs.has(type(value)) or dataclasses.is_dataclass(value):
         return _UNKNOWN  # a NaN in a field makes its hash differ from that of its equal
-    return value if _is_hashable(value) else _UNKNOWN
+    if _is_hashable(value):
+        return value
+    if isinstance(value, Sequence):  # such as a UserList, which equals a list
+        return tuple(map(form_of, value))
+    return frozenset(map(form_of, value)) if isinstance(value, Set) else _UNKNOWN
 
 
-def _is_hashable(value: object) -> bool:
+def _is_hashable(value: object) -> TypeGuard[Hashable]:
     try:
         hash(value)
-    except TypeError:
+    except (TypeError, ValueError):  # a ValueError: what it holds may change, as of a buffer
         return False
     return True
 

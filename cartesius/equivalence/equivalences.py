@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.equivalence.dependences import FREE, as_dependence
 from cartesius.equivalence.equalities import as_equality
-from cartesius.equivalence.matching import Equivalence, Matcher, shown
+from cartesius.equivalence.matching import Equivalence, Matcher, left_over, shown
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def streams_equivalent(
         DiffStream (SOURCES E4); SEMANTICS 4.
     """
     _check_streams(s1, s2)
-    return _matched(s1, s2, dependent, equal, to_the_end=False).finish()
+    return _matched(s1, s2, dependent, equal, to_the_end=False)[1]
 
 
 def _check_streams(s1: object, s2: object) -> None:
@@ -81,16 +81,16 @@ def _check_streams(s1: object, s2: object) -> None:
 
 def _matched(
     s1: Iterable[Any], s2: Iterable[Any], dependent: Relation, equal: Relation, *, to_the_end: bool
-) -> Matcher:
+) -> tuple[Matcher, Equivalence]:
     matcher, nothing = Matcher(dependent, equal), object()
     for pair in zip_longest(s1, s2, fillvalue=nothing):
         if not all(matcher.feed(stream, item) for stream, item in enumerate(pair, 1) if item is not nothing):
             break
-        if not to_the_end and any(
-            item is nothing and matcher.counts[3 - stream] for stream, item in enumerate(pair, 1)
-        ):
-            break  # that stream has ended, so what is left of the other one, be it endless, has no equal
-    return matcher
+        over = [stream for stream, item in enumerate(pair, 1) if item is nothing and matcher.counts[3 - stream]]
+        if over and not to_the_end:  # what is left of the other one, be it endless, has no equal
+            other = 3 - over[0]
+            return matcher, left_over(other, *matcher.unmatched[other][0])
+    return matcher, matcher.finish()
 
 
 def assert_streams_equivalent(
@@ -125,8 +125,7 @@ def assert_streams_equivalent(
     __tracebackhide__ = True
     _check_streams(s1, s2)
     streams = (list(s1), list(s2))
-    matcher = _matched(*streams, dependent, equal, to_the_end=True)
-    verdict = matcher.finish()
+    matcher, verdict = _matched(*streams, dependent, equal, to_the_end=True)
     if verdict:
         return
     lines = [verdict.reason, "without an equal:"]

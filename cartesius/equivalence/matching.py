@@ -157,7 +157,7 @@ class Matcher:
         if not self._verdict or not left:
             return self._verdict
         index, stream, item = min(left, key=lambda found: found[:2])
-        return failure(stream, index, item, f"has no equal left in stream {3 - stream}")
+        return left_over(stream, index, item)
 
     def _place(self, item: Any) -> Hashable:
         where = self._apart(item) if self._apart else None
@@ -167,6 +167,11 @@ class Matcher:
 def failure(stream: int, index: int, item: Any, why: str, behind: int | None = None) -> Equivalence:
     """Return the answer that an item cannot be matched."""
     return Equivalence(f"item {index} of stream {stream} ({shown(item)}) {why}", stream, index, item, behind)
+
+
+def left_over(stream: int, index: int, item: Any) -> Equivalence:
+    """Return the answer that the other stream has no equal of an item."""
+    return failure(stream, index, item, f"has no equal left in stream {3 - stream}")
 
 
 def shown(item: Any) -> str:

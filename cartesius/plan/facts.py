@@ -206,6 +206,8 @@ def _bound(node: Node) -> str | None:
             return "O(1)"
         case Now() | Recall() | Announce():
             return "O(0)"
+        case Assigned():
+            return _OF_ASSIGNED
         case Until() | Deliver() | Freed() | Never():
             return "O(window)"
         case Age() | Collate() | Upsert():
@@ -215,6 +217,10 @@ def _bound(node: Node) -> str | None:
         case Opaque():
             return node.bound
     return None
+
+
+_OF_ASSIGNED: Final = "O(window) if each window is given an end"
+"""What a function says may stay open, and then it is never freed."""
 
 
 def entries_kept(of: Planned) -> int | None:
@@ -333,7 +339,7 @@ def _held(node: Node) -> str | None:
         case InTime() | Never():
             return "O(window)"
         case Assigned():
-            return "O(window)"
+            return _OF_ASSIGNED
         case Deliver():
             return "O(window)" if node.reports & _WAITING or node.ticks != "tuple" else None
         case Opaque():

@@ -260,6 +260,14 @@ TIGHT: list[Any] = [
         lambda: pairs(most_recently("a", n=4) | momentarily("b"), a=repeated(a, 2), b=b),
         "aaaab", (4, 0), {"a": (1, 1, 1), "b": (6, 1, 6)},
     ),
+    (  # what is used beside the event that has just come has been there
+        lambda: pairs(most_recently("a", n=2) | at_most(3, "a"), a=repeated(a, 2)),
+        "aa", (4, 0), {"a": (3, 3, 1)},
+    ),
+    (  # a result uses up all of a list
+        lambda: pairs(most_recently("a", n=2) | at_most(1, "a") | momentarily("b"), a=repeated(a, 2), b=b),
+        "aab", (2, 0), {"a": (1, 1, 1), "b": (3, 2, 2)},
+    ),
     (lambda: pairs(most_recently("r", "b"), r=one_or_more(a), b=b), "aba", (2, 0), ONE),
     (
         lambda: pairs(most_recently("a", "b") | in_sequence("a", "b", contiguity="strict")),
@@ -316,6 +324,10 @@ UNBOUNDED: list[Any] = [
     ),
     (lambda: pairs(most_recently("a", "b") | aligning("a", "b")), {"aligning('a', 'b')"}, {"a": "", "b": ""}),
     (lambda: pairs(key_by(a="key") | most_recently("a", "b")), set(), {"a": "", "b": "it meets events of 'a' under"}),
+    (  # each event comes to both, and meets, as 'a', what has been 'b' before
+        lambda: pairs(key_by(b="key") | most_recently("a", "b"), a=a, b=a),
+        set(), {"a": "it meets events of 'b' under every key"},
+    ),
     (lambda: pairs(most_recently("a", "b") | tumbling(5)), {"a", "b", "tumbling(5)"}, both("all windows")),
     (lambda: pairs(most_recently("a", "b") | sampling("a", "b")), {"sampling('a', 'b')"}, both("does not say")),
     (

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict, namedtuple
+from array import array
+from collections import OrderedDict, UserDict, UserList, UserString, namedtuple
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -31,6 +32,19 @@ class Berth:
     depth: float
 
 
+class Hold:
+    """Hashed by a buffer, which may change."""
+
+    def __init__(self, content):
+        self.content = memoryview(bytearray(content))
+
+    def __eq__(self, other):
+        return self.content == other.content
+
+    def __hash__(self):
+        return hash(self.content)
+
+
 NAN, OTHER_NAN = float("nan"), float("-nan")
 NOON = datetime(2024, 6, 30, 12, tzinfo=UTC)
 BY_PYTHON = [
@@ -38,6 +52,10 @@ BY_PYTHON = [
     ({"a": [1]}, Record({"a": [1]})), (OrderedDict(a=1, b=2), {"b": 2, "a": 1}), ({1, 2}, frozenset({2, 1})),
     (b"a", bytearray(b"a")), (NOON, NOON.astimezone(timezone(timedelta(hours=2)))), (Ship(1), Ship(1.0)),
     (Berth(1), Berth(1.0)), (Update("E", [1]), Update("E", [1.0])), (Delete("E"), Delete("E")),
+    (UserList([1]), [1.0]), (UserString("a"), "a"), (UserDict(a=[1]), {"a": [1]}), ({"a": 1}.keys(), {"a"}),
+    ({"a": 1}.items(), {("a", 1)}), (memoryview(b"a"), b"a"), (memoryview(bytearray(b"a")), b"a"),
+    (memoryview(array("i", [97])), b"a"), (memoryview(array("i", [97])), array("d", [97])),
+    (memoryview(bytes(4)).cast("B", (2, 2)), memoryview(bytearray(4)).cast("B", (2, 2))), (Hold(b"a"), Hold(b"a")),
 ]  # fmt: skip
 BY_EVENTS = [
     (NAN, OTHER_NAN), ((1, NAN), (1, OTHER_NAN)), (Ship(NAN), Ship(OTHER_NAN)), (Berth(NAN), Berth(OTHER_NAN)),

@@ -80,6 +80,14 @@ def test_the_answer_says_which_item_and_why():
     assert (streams_equivalent("a", "ab").stream, streams_equivalent("a", "ab").item) == (2, "b")
 
 
+def test_what_is_said_to_have_no_equal_has_none_in_what_is_still_to_come():
+    for one, other in [("a", "bca"), ("a", itertools.chain("bca", itertools.repeat("z")))]:
+        answer = streams_equivalent(one, other)  # 'a' may have one later on, where no more is read
+        assert answer.reason == "item 0 of stream 2 ('b') has no equal left in stream 1"
+        assert (answer.stream, answer.index, answer.item) == (2, 0, "b")
+    assert streams_equivalent("bca", "a").stream == 1
+
+
 def test_an_answer_cannot_be_changed():
     answer = streams_equivalent("a", "a")
     assert answer == Equivalence()

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from cartesius import Engine, correlate
+from cartesius import Engine, Window, correlate
 from cartesius.errors import InvalidArgument
 from restrictions import (
     as_table,
@@ -42,6 +42,16 @@ def test_explain_says_that_memory_is_bounded_by_a_window():
     explained = Engine(pairs_in(tumbling(10))).explain()
     assert explained.count("O(window)") == 2
     assert "tumbling(10)" in explained
+
+
+def test_explain_says_that_windows_which_a_function_leaves_open_bound_nothing():
+    stays_open = windowed(lambda event: [Window(event.start)])
+    engine = Engine(correlate(x=left, yields=lambda x: x, restrict=stays_open))
+    bound = "O(window) if each window is given an end"
+    assert f"memory {bound}, by {stays_open!r}; queue {bound}, held by {stays_open!r}" in engine.explain()
+    for n in range(100):
+        engine.push(left, n, at=n)
+    assert engine.stats.retained + engine.stats.waiting >= 100
 
 
 @pytest.mark.parametrize("before", [10, 1000])
