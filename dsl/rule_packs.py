@@ -607,6 +607,7 @@ class RulePack:
     def _term(self, argument: str, given: object) -> Term:
         if not isinstance(given, Expression):
             raise InvalidRule(refusal(f"RulePack {self.name!r}: expected an expression but got {argument}={given!r}"))
+        refuse_endless(self.name, given.term)
         refuse_relations(f"RulePack {self.name!r}: {argument}", given.term)
         return given.term
 

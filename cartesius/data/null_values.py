@@ -11,6 +11,8 @@ import math
 from decimal import Decimal
 from typing import Any, Final
 
+from cartesius.data.records import Record
+
 IS_NULL: Final = "its key is null"
 """How the reason begins for which an event is set aside that has no key."""
 NO_NUMBER: Final = Decimal("NaN")
@@ -30,6 +32,20 @@ def is_no_number(value: Any) -> bool:
     if isinstance(value, tuple):
         return any(map(is_no_number, value))
     return isinstance(value, float | Decimal) and value != value  # noqa: PLR0124 - NaN
+
+
+def has_no_number(value: Any) -> bool:
+    """Whether a number that is none is in a record, a list or a tuple, however deep."""
+    waiting, seen = [value], set()
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Record | dict | tuple | list):
+            if id(one) not in seen:  # a list may be in itself
+                seen.add(id(one))
+                waiting += [one[name] for name in one] if isinstance(one, Record | dict) else one
+        elif isinstance(one, float | Decimal) and one != one:  # noqa: PLR0124 - NaN
+            return True
+    return False
 
 
 def null_last(key: Any) -> tuple[Any, ...]:

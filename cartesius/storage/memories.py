@@ -10,12 +10,10 @@ Invariant: outside a batch every entry is live, and each index holds exactly the
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cartesius.data.entries import FRESH, GONE, LIVE
-from cartesius.data.null_values import found_again, is_no_number, is_null
-from cartesius.data.records import Record
+from cartesius.data.null_values import found_again, has_no_number, is_no_number, is_null
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -260,26 +258,13 @@ def hashable(value: Any) -> Any:
         if is_no_number(value):
             return NOWHERE
     except TypeError:
-        if _has_no_number(value):
+        if has_no_number(value):
             return NOWHERE
         # A set equals a frozenset, and a bytearray bytes: they must be found under the same key.
         if isinstance(value, set):
             return frozenset(value)
         return bytes(value) if isinstance(value, bytearray) else _UNHASHABLE
     return value
-
-
-def _has_no_number(value: Any) -> bool:
-    waiting, seen = [value], set()
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, Record | dict | tuple | list):
-            if id(one) not in seen:  # a list may be in itself
-                seen.add(id(one))
-                waiting += [one[name] for name in one] if isinstance(one, Record | dict) else one
-        elif isinstance(one, float | Decimal) and one != one:  # noqa: PLR0124 - NaN
-            return True
-    return False
 
 
 def checked_key(key: Any, call: str, what: str = "") -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dsl.refusals.errors import InvalidRule, refusal
+from dsl.terms.aggregates import Total
 from dsl.terms.related_rows import totals
 from dsl.terms.terms import Named, operands, parts, sources
 from dsl.terms.texts import text
@@ -38,8 +39,17 @@ def refuse_endless(pack: str, term: Term) -> None:
     while waiting and size <= LARGEST:
         part, depth = waiting.pop()
         size, deepest = size + 1, max(deepest, depth)
-        waiting += [(operand, depth + (not isinstance(part, Named))) for operand in operands(part)]
+        for inner in _inside(part):
+            is_level = not isinstance(part, Named) or isinstance(inner, Named)
+            waiting.append((inner, depth + is_level))
     check_extent(f"pack {pack!r}", size, deepest)
+
+
+def _inside(term: Term) -> tuple[Term, ...]:
+    """Return the operands of a term, and what it asks of other rows, or of a span."""
+    if isinstance(term, Total):
+        return tuple([one for one in (term.value, term.key, term.group, term.condition) if one is not None])
+    return (*operands(term), term.condition) if isinstance(term, Throughout) else operands(term)
 
 
 def check_extent(whole: str, size: int, deepest: int) -> None:

@@ -27,7 +27,7 @@ from cartesius.data.records import Record
 from cartesius.expressions.phases import Phases
 from dsl.judgements.clocks import Crossings
 from dsl.meaning.evaluation import Situation
-from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
+from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, undeclared
 from dsl.meaning.schedules import extended
 from dsl.meaning.term_expressions import NOW, STALE, InexpressibleError, expressed
 from restrictions.gates.life_stages import Stage
@@ -73,11 +73,11 @@ class Presence:
 
     def come(self, before: Any, value: Any, time: Time, now: Time) -> Stage | None:
         """Return what the row that has come is at first."""
-        return self._stage(value, time, now)
+        return self._told_stage(value, time, now)
 
     def go_on(self, keeps: Any, time: Time, now: int) -> Stage | None:
         """Return what the row is from ``now`` on."""
-        return self._stage(keeps, time, now)
+        return self._told_stage(keeps, time, now)
 
     def in_columns(self) -> Phases | None:
         """Return what it does in expressions; None if there is none for a condition."""
@@ -91,6 +91,12 @@ class Presence:
     def leniently(self) -> Presence:
         """Return what becomes of them where a condition that raises is unknown."""
         return Presence(self.source, self.comparisons, self.only, LENIENT)
+
+    def _told_stage(self, row: Any, time: Time, now: Time) -> Stage | None:
+        try:
+            return self._stage(row, time, now)
+        except KeyError as error:
+            raise undeclared(error) from error
 
     def _stage(self, row: Any, time: Time, now: Time) -> Stage | None:
         present = int(now) if math.isfinite(now) else None

@@ -24,6 +24,7 @@ from dsl import (
     known,
     known_or,
     not_,
+    now,
     number_of,
     optional,
     require,
@@ -335,6 +336,7 @@ def test_what_raises_of_a_prediction_is_unknown_where_that_is_asked_for(conditio
 
 
 BOAT = Source("boat", key="id", id=int, basin=str, kind=str, draught=metres, depth=metres)
+ARRIVING = Source("arriving", key="id", id=int, eta=instant)
 OTHER = another(BOAT, "other")
 
 
@@ -394,3 +396,21 @@ def test_keys_of_two_types_are_judged_in_pairs(tier):
     assert {key: verdict.because[0].others for key, verdict in table.items()} == {
         1: (3, "1", "2"), "2": (1, 3, "1"), 3: (1, "1", "2"), "1": (1, 3, "2"),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize(
+    ("options", "rule", "left_out"),
+    [
+        ({"only": BOAT.draught <= 3 * metres}, BOAT.depth >= 1 * metres, "draught"),
+        ({}, ARRIVING.eta >= now, "eta"),
+    ],
+    ids=["only", "now"],
+)
+def test_a_row_without_a_declared_field_is_told_where_the_clock_is_asked(options, rule, left_out, tier):
+    subject = BOAT if left_out == "draught" else ARRIVING
+    clocked = RulePack("clocked", subject=subject, **options)
+    with clocked:
+        require(rule)
+    with pytest.raises(InvalidArgument, match=f"all declared fields but one has no '{left_out}'"):
+        judged([("boat" if subject is BOAT else "arriving", {"id": 1, "depth": 2.0})], clocked, tier=tier)

@@ -9,9 +9,9 @@ import pytest
 
 from cartesius import Reactive
 from cartesius.errors import CartesiusError, InvalidArgument
-from dsl import InvalidRule, RulePack, named, require
+from dsl import InvalidRule, RulePack, Source, instant, named, number_of, require, throughout
 from dsl.declarations.admission import DEEPEST_NAMED
-from dsl.units import knots, metres
+from dsl.units import hours, knots, metres
 from tests.unit.dsl.harbour import pack, vessel, wind
 
 
@@ -95,6 +95,23 @@ def test_an_expression_that_is_nested_too_deep_is_refused_where_it_is_required(e
             require(endless(limit, 400))
     assert len(deep.statements) == 1
     assert isinstance(deep.table(), Reactive)
+
+
+def test_what_is_asked_of_others_of_a_span_and_of_links_is_bounded_likewise():
+    boat = Source("boat", key="id", id=int, depth=metres, eta=instant)
+    tug = Source("tug", key="id", id=int, berth=str)
+    water = Source("water", key=None, height=metres, forecast=True)
+    quay = Source("quay", key="id", id=int)
+    high = throughout(boat.eta, boat.eta + 1 * hours)(reduce(and_, [water.height > 1 * metres] * 400))
+    many = number_of(tug, where=reduce(or_, [tug.berth == "A"] * 400)) >= 1
+    names = reduce(lambda inner, n: named(f"x{n}", inner), range(250), boat.depth) <= 9 * metres
+    told = f"{DEEPEST_NAMED} in one another"
+    with RulePack("deep", subject=boat):
+        for condition in (high, many, names):
+            with pytest.raises(InvalidRule, match=told):
+                require(condition)
+    with pytest.raises(InvalidRule, match=told):
+        RulePack("linked", subject=boat, links=[quay.id == reduce(add, [boat.id] * 400)])
 
 
 def test_an_expression_of_too_many_parts_is_refused_where_it_is_required():
