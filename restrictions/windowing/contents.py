@@ -199,14 +199,15 @@ class accumulated(_content):
         add: A pure function of what is kept and a value: what is kept then.
         show: A pure function of what is kept; by default it is bound itself.
 
-    State: none; what is kept is in memory. Relies on arrival order. What a source takes back stays in the value: use
-    groups, by `aggregate`. Does not commute with other contents.
+    State: none; what is kept is in memory, so that it begins anew beside what lets it leave (`affinely`, `at_most`,
+    `momentarily`). Relies on arrival order. What a source takes back stays in the value: use groups, by `aggregate`.
+    Does not commute with other contents.
 
     Raises:
         InvalidArgument: No function; when a correlation is built: without windows.
 
     Law:
-        The value is ``functools.reduce(add, values, initial)``.
+        The value is ``functools.reduce(add, values, initial)``, as long as nothing lets it leave.
 
     Source:
         Polyflow4J (AccumulatorContent: I → W → R).
