@@ -8,6 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.errors import InvalidArgument
+from cartesius.expressions.missing_values import is_on_earth
 from dsl.terms.dimensions import INSTANT, NUMBER, POSITION, TRUTH, Choice, Measure
 from dsl.terms.instants import instant_of
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from dsl.terms.dimensions import Kind
 
-_POLE, _DATE_LINE = 90, 180
 _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
@@ -85,7 +85,7 @@ def _typed(kind: Kind, typed: str) -> Any:
         return instant
     if kind == POSITION:
         latitude, longitude = map(float, typed.split(","))
-        if not (abs(latitude) <= _POLE and abs(longitude) <= _DATE_LINE):
+        if not is_on_earth(latitude, longitude):
             raise ValueError(typed)
         return latitude, longitude
     if isinstance(kind, Choice) and typed not in kind.members:

@@ -26,11 +26,11 @@ from cartesius.expressions.missing_values import (
     Unmarked,
     Valid,
     both,
-    complete,
     either,
     first_known,
     is_missing,
     opposite,
+    position_of,
     where_there,
 )
 from dsl.meaning.schedules import SCHEDULE, START
@@ -245,7 +245,7 @@ def _observed_value(
     sort = sort if is_checked and members is None else None
     value = Apply(Observed(field, is_optional, members, sort), (row,), field)
     if kind == POSITION:
-        return lifted(complete, value)
+        return lifted(position_of, value)
     return lifted(_instant, value) if kind == INSTANT else value
 
 

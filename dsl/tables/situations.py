@@ -20,6 +20,7 @@ import attrs
 
 from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
+from cartesius.expressions.missing_values import is_on_earth
 from cartesius.expressions.value_sorts import is_of_sort
 from dsl.meaning.schedules import Forecasting, Schedule, scheduled
 from dsl.meaning.term_expressions import constant_in
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from cartesius.language.lenience import OnError
     from dsl.terms.dimensions import Kind
     from dsl.terms.terms import Declaration
-
-_POLE, _DATE_LINE = 90, 180
 
 
 def complete(
@@ -187,7 +186,7 @@ def _is_position(given: object) -> bool:
     if not (isinstance(given, tuple | list) and len(given) == 2):
         return False
     latitude, longitude = given
-    return all(isinstance(each, Real) for each in given) and abs(latitude) <= _POLE and abs(longitude) <= _DATE_LINE
+    return all(isinstance(each, Real) for each in given) and is_on_earth(latitude, longitude)
 
 
 def _mismatch(call: str, label: str, kind: Kind, shown: str) -> NoReturn:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cartesius.expressions.missing_values import is_on_earth
 from dsl.refusals.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.terms.dimensions import NUMBER, POSITION, TEXT, described
 from dsl.terms.terms import Nearest
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from cartesius.columns.vectors.vectors import Vector
 
-_POLE, _DATE_LINE = 90, 180
 _EARTH_RADIUS = 6_371_008.8
 
 
@@ -108,7 +108,7 @@ def _coordinates(id_: object, place: tuple[float, float]) -> tuple[float, float]
         latitude, longitude = map(float, place)
     except (TypeError, ValueError):
         latitude = longitude = math.nan
-    if not (abs(latitude) <= _POLE and abs(longitude) <= _DATE_LINE):
+    if not is_on_earth(latitude, longitude):
         summary = f"nearest: expected (latitude, longitude) in degrees but the place {id_!r} is at {place!r}"
         raise InvalidRule(refusal(summary, [("fix", "latitudes run from -90 to 90, longitudes from -180 to 180")]))
     return latitude, longitude

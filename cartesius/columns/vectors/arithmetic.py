@@ -38,7 +38,7 @@ from cartesius.columns.vectors.lanes import (
     without_nan,
 )
 from cartesius.columns.vectors.vectors import TUPLE, Leaf, NotColumnar, Struct
-from cartesius.expressions.missing_values import Turning, complete, exactly, greatest, least
+from cartesius.expressions.missing_values import DATE_LINE, POLE, Turning, exactly, greatest, least, position_of
 from cartesius.expressions.nulls import COMPARISONS, PROPAGATING, null_aware
 
 if TYPE_CHECKING:
@@ -267,21 +267,25 @@ def _turned(function: Turning, _: bool, *given: Lane) -> Truth:
     return Truth(true) if valid is None else Truth(true & valid, ~true & valid)
 
 
-def _completed(_: Any, given: Lane) -> Lane | None:
-    """Return tuples of numbers, of which those that lack one are missing; None if they are no such tuples."""
+def _positions(_: Any, given: Lane) -> Lane | None:
+    """Return pairs of numbers, of which those that are no place on Earth are missing; None if they are no pairs."""
     tuples = given.values
-    if not isinstance(tuples, Struct) or tuples.kind != TUPLE:
+    if not isinstance(tuples, Struct) or tuples.kind != TUPLE or len(tuples.items) != len(_FARTHEST):
         return None
     lanes = [lane(item) for item in tuples.items]
-    if any(one.kind == "O" for one in lanes):
+    if not all(isinstance(one.values, np.ndarray) and one.kind in "if" for one in lanes):
         return None
-    there = all_valid(given, *map(without_nan, lanes))
+    there = all_valid(given, *lanes)
+    for one, most in zip(lanes, _FARTHEST, strict=True):
+        is_near = (one.values >= -most) & (one.values <= most)  # of what is no number neither is so
+        there = is_near if there is None else there & is_near
     return Lane(tuples, there)
 
 
+_FARTHEST: Final = (POLE, DATE_LINE)
 _OF_ANY: Final[dict[Any, Callable[..., Lane | Truth | None]]] = {
     **dict.fromkeys(COMPARISONS, _compared),
-    operator.xor: _exclusive, least: _extreme, greatest: _extreme, exactly: _as_they_are, complete: _completed,
+    operator.xor: _exclusive, least: _extreme, greatest: _extreme, exactly: _as_they_are, position_of: _positions,
 }  # fmt: skip
 """What a function means on columns of any values: a function of it, and of lanes."""
 _OF_NUMBERS: Final[dict[Any, Callable[..., Lane | Truth | None]]] = {

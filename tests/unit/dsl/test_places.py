@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cartesius import Engine
 from cartesius.columns.vectors.calling import at_once
 from cartesius.columns.vectors.vectors import RECORD, TUPLE, Leaf, NotColumnar, Struct
-from dsl import DimensionMismatch, InvalidRule, nearest
+from dsl import DimensionMismatch, InvalidRule, RulePack, Source, distance, nearest, position, require
 from dsl.meaning.evaluation import Situation, compiled
+from dsl.units import metres
 from dsl.writing.places import Closest, great_circle
 from tests.unit.dsl.harbour import berth
 
@@ -153,3 +155,23 @@ def test_places_that_make_no_sense_are_refused(places: Any):
 def test_the_position_is_a_position():
     with pytest.raises(DimensionMismatch, match=r"declare the field as dsl\.position"):
         nearest({"a": (0.0, 0.0)}, berth.depth)
+
+
+@pytest.mark.parametrize("at", [(91.0, 181.0), (500.0, 0.0), (0.0, -180.5), (math.nan, 0.0), (None, 4.0), (91, 181)])
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_what_is_no_place_on_earth_is_not_known_and_near_nothing(at, is_batch):
+    ship = Source("ship", key="id", id=int, place=position)
+    buoy = Source("buoy", key=None, place=position)
+    pack = RulePack("far", subject=ship)
+    with pack:
+        require(distance(ship.place, buoy.place) >= 5000 * metres, "far away")
+        require(nearest({"A": (51.9, 4.5), "B": (0.0, 0.0)}, ship.place) != "A", "not at A")
+    engine = Engine(pack.table())
+    engine.push(pack.sources["buoy"], {"place": (51.9, 4.5)})
+    rows = [{"id": id_, "place": place} for id_, place in enumerate([at, (0.0, 0.0), (51.9, 4.5)])]
+    if is_batch:
+        engine.push_many({pack.sources["ship"]: {name: [row[name] for row in rows] for name in ("id", "place")}})
+    for row in () if is_batch else rows:
+        engine.push(pack.sources["ship"], row)
+    statuses = {key: verdict.status for key, verdict in engine.query(pack.table()).items()}
+    assert statuses == {0: "unknown", 1: "allowed", 2: "restricted"}
