@@ -43,6 +43,7 @@ class Alerting:
         next_change: The next change of a ship's verdict that the forecasts foresee, as `Foresight.next_change`.
         from_start: Whether to begin with the first change that is in the store, and not with how things stand.
         patience: How long forecasts are looked at in one step, in seconds.
+        tell: Gets a line where looking ahead fails; verdicts are told of all the same.
     """
 
     def __init__(
@@ -54,9 +55,11 @@ class Alerting:
         *,
         from_start: bool = False,
         patience: float = PATIENCE_S,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._store, self._subscriptions, self._outbox = store, subscriptions, outbox
-        self._next_change, self._patience = next_change, patience
+        self._next_change, self._patience, self._tell = next_change, patience, tell
+        self._failure = ""
         self._ships: dict[int, Values] = {}
         self._last: dict[int, Change] = {}
         self._waiting: list[int] = []
@@ -143,7 +146,11 @@ class Alerting:
         here = self._nothing_ahead(mmsi, str(ship["name"] or ""), self._looked)
         if last is None or not any(each.concerns(here) for each in self._asked):
             return
-        found = self._next_change(ship, self._looked)
+        try:
+            found = self._next_change(ship, self._looked)
+        except Exception as error:  # whatever it is: nobody would be told of verdicts any more
+            self._fails(f"cannot look ahead: {type(error).__name__}: {error}")
+            return
         if found is None:
             yield here
             return
@@ -152,6 +159,12 @@ class Alerting:
             (f"{found.rule}: {found.why}",) if found.rule else (), here.place, last.pack,
             moment(found.at), last.status,
         )  # fmt: skip
+
+    def _fails(self, why: str) -> None:
+        """Tell why looking ahead fails, once: it is likely to do so for each ship."""
+        if why != self._failure:
+            self._failure = why
+            self._tell(why)
 
     def _nothing_ahead(self, mmsi: int, name: str, when: int) -> Occasion:
         ship = self._ships.get(mmsi)

@@ -47,6 +47,10 @@ def outbox_of(where: str) -> Path:
     return Path("out/port/alerts.db") if ":" in where else Path(where).with_suffix(".alerts.db")
 
 
+def _tell(line: str) -> None:
+    click.echo(f"alerts: {plain(line)}", err=True)
+
+
 @contextmanager
 def alerting_beside(
     where: str, subscriptions: Subscriptions, outbox: Path, next_change: NextChange
@@ -64,7 +68,7 @@ def alerting_beside(
 
     def run() -> None:
         with closing(Store(where)) as store, closing(Outbox(outbox)) as queue:
-            alerting = Alerting(store, subscriptions, queue, next_change)
+            alerting = Alerting(store, subscriptions, queue, next_change, tell=_tell)
             is_last = False
             while not is_last:
                 is_last = stop.is_set()  # what is there at the end is queued, too
@@ -73,7 +77,7 @@ def alerting_beside(
                 if not is_last:
                     store.wait(_LOOK_S)
 
-    with delivering(outbox, subscriptions.targets, lambda line: click.echo(f"alerts: {plain(line)}", err=True)):
+    with delivering(outbox, subscriptions.targets, _tell):
         thread = Thread(target=run, name="alerts", daemon=True)
         thread.start()
         try:
@@ -109,7 +113,9 @@ def beside(where: str, subscriptions: Subscriptions | None, next_change: NextCha
 def dry_run(where: str, subscriptions: Subscriptions, next_change: NextChange) -> list[str]:
     """Return what would have been sent of all that is in a store, a line each; nothing is sent or noted."""
     with closing(Store(where)) as store, closing(Outbox(":memory:")) as queue:
-        alerting = Alerting(store, subscriptions, queue, next_change, from_start=True, patience=float("inf"))
+        alerting = Alerting(
+            store, subscriptions, queue, next_change, from_start=True, patience=float("inf"), tell=_tell
+        )
         alerting.step()
         found = {
             name: queue.due(name, now=float("inf"), most=sum(queue.waiting().values()))
@@ -167,7 +173,7 @@ def alerts(file: Path, *, where: str, outbox: Path | None, data: Path, is_dry: b
         with closing(Store(where)) as store:
             in_force = [name for each in store.packs()[-1:] for name, _ in each.rules]
         for line in unknown(subscriptions, in_force, day.berths) if in_force else ():
-            click.echo(f"alerts: {plain(line)}", err=True)
+            _tell(line)
         with by_rules_in_force(where, foresight) as next_change:
             if is_dry:
                 lines = dry_run(where, subscriptions, next_change)

@@ -110,12 +110,19 @@ class Foresight:
                 "vessel": _roughly(ship),
                 "berth": self._berths.get(keys.get("berth")),
             }
+            declared = {name: dict(each.fields) for name, each in self._pack.declarations.items()}
             found: list[tuple[int, Verdict]] = []
             for time in times:
                 for source, each in rows.items():
                     place = bisect_right(each, time, key=lambda row: row[0])
                     situation[source] = each[place - 1][1] if place else None
-                verdict = self._pack.check({name: row for name, row in situation.items() if row is not None})
+                verdict = self._pack.check(
+                    {
+                        name: {field: value for field, value in row.items() if field in declared[name]}
+                        for name, row in situation.items()
+                        if row is not None and name in declared  # rules in force may read less than the harbour's
+                    }
+                )
                 if not found or found[-1][1] != verdict:
                     found.append((time, verdict))
             self._kept[alike] = found

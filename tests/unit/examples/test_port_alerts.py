@@ -167,6 +167,20 @@ def test_forecasts_are_looked_at_for_those_alone_whom_somebody_asks_about(tmp_pa
     assert set(looked) == {7}
 
 
+def test_a_failure_of_looking_ahead_is_told_once_and_verdicts_are_told_all_the_same(tmp_path, store):
+    wanted = subscribed(tmp_path / "alerts.toml", 'within = "2 h"')
+    day = [change(5, 7, "restricted", SHALLOW), change(5, 8, "restricted", SHALLOW)]
+    written(store, 1, 10, day, [ship(4, 7), ship(4, 8)])
+    said = []
+
+    def broken(ship, now):
+        raise ValueError("no forecast")
+
+    with closing(Outbox(tmp_path / "outbox.db")) as outbox:
+        assert Alerting(store, wanted, outbox, broken, tell=said.append).step() == 2
+    assert said == ["cannot look ahead: ValueError: no forecast"]
+
+
 def test_beside_a_board_alerts_are_queued_and_sent(tmp_path, store, capsys):
     wanted = subscribed(tmp_path / "alerts.toml", "")
     written(store, 1, 10, [change(5, 7, "restricted", SHALLOW, name="EVA\r\n\x1b[2J")])
