@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
@@ -13,6 +14,7 @@ import click
 
 from cartesius.errors import CartesiusError, near
 from dsl.alerts import Outbox, Subscriptions, delivering
+from dsl.alerts.alert_delivery import pause
 from dsl.alerts.messages import plain
 from examples.port.input_options import data_option
 from examples.port.inputs import read_day
@@ -68,12 +70,19 @@ def alerting_beside(
 
     def run() -> None:
         with closing(Store(where)) as store, closing(Outbox(outbox)) as queue:
-            alerting = Alerting(store, subscriptions, queue, next_change, tell=_tell)
-            is_last = False
+            alerting, failures, is_last = None, 0, False
             while not is_last:
                 is_last = stop.is_set()  # what is there at the end is queued, too
-                if number := alerting.step():
-                    click.echo(f"alerts: {number} queued", err=True)
+                try:
+                    alerting = alerting or Alerting(store, subscriptions, queue, next_change, tell=_tell)
+                    if number := alerting.step():
+                        click.echo(f"alerts: {number} queued", err=True)
+                    failures = 0
+                except sqlite3.Error as error:
+                    alerting = None  # begun anew, as after a kill, it misses nothing
+                    failures += 1
+                    _tell(f"{error}; tried again in {pause(failures):g} s")
+                    stop.wait(pause(failures))
                 if not is_last:
                     store.wait(_LOOK_S)
 

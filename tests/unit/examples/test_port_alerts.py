@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from threading import Event
 
 import pytest
 from click.testing import CliRunner
@@ -193,6 +195,26 @@ def test_beside_a_board_alerts_are_queued_and_sent(tmp_path, store, capsys):
 
     (line,) = (tmp_path / "alerts.jsonl").read_text().splitlines()
     assert json.loads(line)["name"] == r"EVA\r\n\x1b[2J"
+
+
+def test_an_outbox_that_cannot_be_written_for_a_while_loses_no_alert(tmp_path, store, monkeypatch, capsys):
+    """The thread that queues them ended."""
+    wanted = subscribed(tmp_path / "alerts.toml", "")
+    written(store, 1, 10, [change(5, 7, "restricted", SHALLOW)])
+    queued, notice, tried = tmp_path / "office.alerts.db", Outbox.notice, Event()
+
+    def failing(*arguments, **named):
+        if tried.is_set():
+            return notice(*arguments, **named)
+        tried.set()
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Outbox, "notice", failing)
+    with alerting_beside(store.where, wanted, queued, nothing):
+        assert tried.wait(20)
+
+    assert len((tmp_path / "alerts.jsonl").read_text().splitlines()) == 1
+    assert "alerts: database or disk is full; tried again in 1 s" in capsys.readouterr().err
 
 
 def test_the_command_prints_what_would_have_been_sent_and_sends_nothing(tmp_path, store, few):
