@@ -12,6 +12,7 @@ from examples.port.geography import angle_between, bearing, distance_km
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from examples.port.input_files import Values
     from examples.port.places import Position
 
 MOORED: Final = 5
@@ -37,6 +38,16 @@ def below(value: float | None, unavailable: float) -> float | None:
     (101.9, None)
     """
     return value if value is not None and value < unavailable else None
+
+
+def available(ship: Values) -> Values:
+    """Return a report without AIS's codes for "not available": of what a ship measures, 0.
+
+    >>> available({"length": 80.0, "beam": 0.0, "draught": 0.0, "speed": 0.0, "course": 360.0})
+    {'length': 80.0, 'beam': None, 'draught': None, 'speed': 0.0, 'course': None}
+    """
+    sizes = {name: ship[name] or None for name in ("length", "beam", "draught")}
+    return {**ship, **sizes, "speed": below(ship["speed"], NO_SPEED_KN), "course": below(ship["course"], NO_COURSE)}
 
 
 def vessel_type(code: int | None) -> str | None:

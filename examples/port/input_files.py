@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
-from examples.port.derive import NO_COURSE, NO_SPEED_KN, below, called, hazard, vessel_type
+from examples.port.derive import available, called, hazard, vessel_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,23 +77,23 @@ def _wind(cells: Cells) -> Values:
 
 
 def _vessel(cells: Cells) -> Values:
-    """Read a report: 0 is what AIS says for "not available" of what a ship measures, and of her kind."""
     cells.key("mmsi")
     mmsi = cells.whole("mmsi", low=0)
     assert mmsi is not None
-    return {
+    report = {
         "mmsi": mmsi,
         "name": called(cells.text("name"), mmsi),
-        "vessel_type": vessel_type(cells.whole("ship_type") or None),
+        "vessel_type": vessel_type(cells.whole("ship_type") or None),  # 0: not available
         "hazard": hazard(cells.whole("cargo")),
-        "length": cells.number("length_m", low=0, unit="m") or None,
-        "beam": cells.number("beam_m", low=0, unit="m") or None,
-        "draught": cells.number("draught_m", low=0, unit="m") or None,
-        "speed": below(cells.number("sog_kn", low=0, unit="kn"), NO_SPEED_KN),
-        "course": below(cells.direction("cog_deg"), NO_COURSE),
+        "length": cells.number("length_m", low=0, unit="m"),
+        "beam": cells.number("beam_m", low=0, unit="m"),
+        "draught": cells.number("draught_m", low=0, unit="m"),
+        "speed": cells.number("sog_kn", low=0, unit="kn"),
+        "course": cells.direction("cog_deg"),
         "position": cells.reported("lat", "lon"),
         "nav_status": cells.whole("nav_status"),
     }
+    return available(report)
 
 
 _AIS_COLUMNS = (
