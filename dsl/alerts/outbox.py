@@ -112,6 +112,13 @@ class Outbox:
                 raise OutboxInUse(message)
             yield
 
+    def begin(self, feed: str) -> None:
+        """Say which feed is read from now on: where it is another than before, nothing of it has been read or told."""
+        with self._transaction():
+            others = self._connection.execute("DELETE FROM feeds WHERE feed <> ?", (feed,)).rowcount
+            if others:
+                self._connection.execute("DELETE FROM told")
+
     def position(self, feed: str) -> int:
         """Return how far a feed has been read; 0 at first."""
         found = self._connection.execute("SELECT position FROM feeds WHERE feed = ?", (feed,)).fetchone()

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     NextChange = Callable[[Values, int], Next | None]
 
-FEED: Final = "office"
 WORDS: Final = {"subject": "ship", "place": "berth"}
 """What a file of subscriptions calls them."""
 LOOK: Final = timedelta(minutes=5) // timedelta(microseconds=1)
@@ -58,6 +57,8 @@ class Alerting:
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._store, self._subscriptions, self._outbox = store, subscriptions, outbox
+        self._feed = store.identity()
+        outbox.begin(self._feed)
         self._next_change, self._patience, self._tell = next_change, patience, tell
         self._failure = ""
         self._ships: dict[int, Values] = {}
@@ -75,13 +76,13 @@ class Alerting:
         number = 0
         if not self._began:
             number = self._begin(now)
-        position = self._outbox.position(FEED)
+        position = self._outbox.position(self._feed)
         changes, readings = self._new(position)
         found = [*self._noticed(changes, readings), *self._looks(now), *self._goes_on()]
         if not found:
             return number
         position = changes[-1].id if changes else position
-        return number + self._outbox.notice(self._subscriptions, found, FEED, position, now=time())
+        return number + self._outbox.notice(self._subscriptions, found, self._feed, position, now=time())
 
     def _new(self, position: int) -> tuple[list[Change], list[Seen]]:
         """Return what has come since: all of it, as changes and readings are put into one order."""
@@ -102,10 +103,10 @@ class Alerting:
         self._last = {each.mmsi: each for each in self._store.ships_at(now)}
         self._looked = (now // LOOK - 1) * LOOK
         self._began = True
-        if self._outbox.position(FEED):
+        if self._outbox.position(self._feed):
             return 0
         standing = map(self._occasion, self._last.values())
-        return self._outbox.notice(self._subscriptions, standing, FEED, present, now=time())
+        return self._outbox.notice(self._subscriptions, standing, self._feed, present, now=time())
 
     def _noticed(self, changes: Sequence[Change], readings: Sequence[Seen]) -> Iterator[Occasion]:
         """Yield the occasions of changes and readings, in the order of their times, with looks ahead in between."""

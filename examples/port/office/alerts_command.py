@@ -6,6 +6,7 @@ import os
 import sqlite3
 import sys
 from contextlib import closing, contextmanager, nullcontext
+from hashlib import sha256
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,7 @@ from dsl.alerts.messages import plain
 from examples.port.input_options import data_option
 from examples.port.inputs import read_day
 from examples.port.office.alerting import WORDS, Alerting
+from examples.port.office.databases import is_url
 from examples.port.office.foreseen import Foresight
 from examples.port.office.store import Store
 from examples.port.programs import rule_pack
@@ -41,12 +43,14 @@ def subscriptions_of(path: Path) -> Subscriptions:
 
 
 def outbox_of(where: str) -> Path:
-    """Return where the outbox of a store is: beside its file.
+    """Return where the outbox of a store is: beside its file; of a URL, by a hash of it, which may have a password.
 
     >>> str(outbox_of("out/port/office.db")), str(outbox_of("postgresql://me@there/port"))
-    ('out/port/office.alerts.db', 'out/port/alerts.db')
+    ('out/port/office.alerts.db', 'out/port/alerts-7669ff20.db')
     """
-    return Path("out/port/alerts.db") if ":" in where else Path(where).with_suffix(".alerts.db")
+    if is_url(where):
+        return Path(f"out/port/alerts-{sha256(where.encode()).hexdigest()[:8]}.db")
+    return Path(where).with_suffix(".alerts.db")
 
 
 def _tell(line: str) -> None:
@@ -174,7 +178,7 @@ def alerts(file: Path, *, where: str, outbox: Path | None, data: Path, is_dry: b
     """
     try:
         subscriptions = subscriptions_of(file)
-        if is_dry and ":" not in where and not Path(where).is_file():
+        if is_dry and not is_url(where) and not Path(where).is_file():
             message = f"there is no store {where}; start the board first, or name its store with --store"
             raise click.UsageError(message)
         day = read_day(data)

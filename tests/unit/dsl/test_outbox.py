@@ -84,6 +84,15 @@ def test_a_feed_that_is_read_again_from_its_beginning_queues_nothing() -> None:
         assert outbox.notice(wanted(), day, "feed", 3, now=9) == 0
 
 
+def test_another_feed_begins_anew() -> None:
+    with closing(Outbox(":memory:")) as outbox:
+        for feed, hours in (("monday", 1), ("monday", 2), ("tuesday", 3)):
+            outbox.begin(feed)
+            new = outbox.notice(wanted(), [at(hours, "restricted")], feed, hours, now=0)
+            assert new == (hours != 2)
+        assert (outbox.position("monday"), outbox.position("tuesday")) == (0, 3)
+
+
 def test_what_was_noticed_and_how_far_the_feed_is_are_noted_together_or_not_at_all(tmp_path: Path) -> None:
     def broken() -> object:
         yield at(1, "restricted")

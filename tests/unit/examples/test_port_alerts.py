@@ -112,6 +112,23 @@ def test_started_again_it_goes_on_and_tells_nothing_twice(tmp_path, store):
     assert counts == [(1, 0), (1, 0), (0, 0)]
 
 
+def test_a_store_that_is_made_anew_in_the_place_of_another_is_told_of_from_its_beginning(tmp_path):
+    """How far the one before had been read counted for it: its first alerts never came."""
+    wanted = subscribed(tmp_path / "alerts.toml", "")
+    counts = []
+    for minute in (1, 5):
+        with closing(Store(str(tmp_path / "office.db"))) as store, closing(Outbox(tmp_path / "outbox.db")) as outbox:
+            alerting = Alerting(store, wanted, outbox, nothing)
+            for number in (1, 2):
+                written(store, number, minute, [change(minute, number, "restricted", SHALLOW)])
+                counts.append(alerting.step())
+            assert Alerting(store, wanted, outbox, nothing).step() == 0
+        for path in tmp_path.glob("office.db*"):
+            path.unlink()
+
+    assert counts == [1, 1, 1, 1]
+
+
 def test_it_begins_with_how_things_stand_and_not_with_the_whole_day(tmp_path, store):
     wanted = subscribed(tmp_path / "alerts.toml", "")
     day = [change(1, 7, "restricted", SHALLOW), change(2, 7, "allowed"), change(3, 8, "restricted", SHALLOW)]
