@@ -10,6 +10,8 @@ from datetime import timedelta
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, Final
 
+import attrs
+
 from dsl.alerts import Occasion
 from examples.port.cells import moment
 from examples.port.office.records import GONE
@@ -85,14 +87,17 @@ class Alerting:
         return number + self._outbox.notice(self._subscriptions, found, self._feed, position, now=time())
 
     def _new(self, position: int) -> tuple[list[Change], list[Seen]]:
-        """Return what has come since: all of it, as changes and readings are put into one order."""
+        """Return what has come since: all of it, as changes and readings are put into one order.
+
+        Changes are asked for last: those that a reading has made are there with it.
+        """
         changes: list[Change] = []
         readings: list[Seen] = []
-        while more := self._store.changes_after(changes[-1].id if changes else position):
-            changes += more
         while seen := self._store.readings_after(self._reading):
             readings += [each for _, each in seen]
             self._reading = seen[-1][0]
+        while more := self._store.changes_after(changes[-1].id if changes else position):
+            changes += more
         return changes, readings
 
     def _begin(self, now: int) -> int:
@@ -112,6 +117,7 @@ class Alerting:
         """Yield the occasions of changes and readings, in the order of their times, with looks ahead in between."""
         both: list[tuple[int, int, Any]] = [(each.time, 0, each) for each in readings]
         both += [(each.time, 1, each) for each in changes]
+        changing = {(each.mmsi, each.time) for each in changes}
         for when, kind, each in sorted(both, key=lambda one: one[:2]):
             if self._is_whole:
                 yield from self._looks(when - 1)  # what happens at an instant has happened when it is looked at
@@ -121,8 +127,8 @@ class Alerting:
                 if each.status == GONE:
                     self._ships.pop(each.mmsi, None)
                     yield self._nothing_ahead(each.mmsi, each.name, when)
-            else:
-                self._read(each)
+            elif self._read(each) and (int(each.key), when) not in changing:
+                yield from self._moved(int(each.key), when)
 
     def _looks(self, until: int) -> Iterator[Occasion]:
         """Look at the forecasts each time that it was time to; of a store that is followed, at the last of them."""
@@ -181,9 +187,19 @@ class Alerting:
         when = moment(change.time)
         return Occasion(change.mmsi, change.name, when, change.status, rules, missing, why, place, change.pack)
 
-    def _read(self, seen: Seen) -> None:
-        if seen.source == "vessel":
-            self._ships[int(seen.key)] = seen.row
+    def _moved(self, mmsi: int, when: int) -> Iterator[Occasion]:
+        """Yield the verdict of a ship once more, for who asks about her new name or berth: it has not changed."""
+        last, ship = self._last.get(mmsi), self._ships[mmsi]
+        if last is not None and last.status != GONE:
+            here = {"name": str(ship["name"] or ""), "time": moment(when), "place": ship["destination"]}
+            yield attrs.evolve(self._occasion(last), **here)
+
+    def _read(self, seen: Seen) -> bool:
+        """Take note of a reading; return whether it gives a ship another name or berth than before."""
+        if seen.source != "vessel":
+            return False
+        before, self._ships[int(seen.key)] = self._ships.get(int(seen.key)), seen.row
+        return before is not None and any(before[each] != seen.row[each] for each in ("name", "destination"))
 
 
 def _why(failed: Failed) -> str:

@@ -112,6 +112,30 @@ def test_started_again_it_goes_on_and_tells_nothing_twice(tmp_path, store):
     assert counts == [(1, 0), (1, 0), (0, 0)]
 
 
+def test_a_ship_that_comes_to_a_berth_or_gets_her_name_while_restricted_is_told_to_who_asks_for_them(tmp_path, store):
+    """Changes of verdicts alone were looked at, and hers does not change by that."""
+    wanted = subscribed(tmp_path / "alerts.toml", 'berth = "red-hook"', 'ship = "ANNA"', "ship = 7")
+    reports = [ship(minute, 7, berth, name) for minute, berth, name in (
+        (1, "elsewhere", "MMSI 7"), (5, "elsewhere", "ANNA"), (9, "red-hook", "ANNA"), (12, "red-hook", "ANNA"),
+    )]  # fmt: skip
+    day = [change(1, 7, "restricted", SHALLOW, name="MMSI 7", berth="elsewhere")]
+    written(store, 1, 20, day, reports)
+
+    assert lines(store, wanted) == [
+        "to log: MMSI 7 (7) is restricted since 2020-06-30 00:01 UTC: clearance",
+        "to log: ANNA (7) is restricted since 2020-06-30 00:05 UTC: clearance",
+        "to log: ANNA (7) is restricted since 2020-06-30 00:09 UTC: clearance",
+    ]
+
+
+def test_a_ship_that_comes_to_a_berth_and_is_allowed_by_that_is_not_told(tmp_path, store):
+    wanted = subscribed(tmp_path / "alerts.toml", 'berth = "red-hook"')
+    day = [change(1, 7, "restricted", SHALLOW, berth="bayonne"), change(5, 7, "allowed")]
+    written(store, 1, 20, day, [ship(1, 7, "bayonne"), ship(5, 7)])
+
+    assert lines(store, wanted) == []
+
+
 def test_a_store_that_is_made_anew_in_the_place_of_another_is_told_of_from_its_beginning(tmp_path):
     """How far the one before had been read counted for it: its first alerts never came."""
     wanted = subscribed(tmp_path / "alerts.toml", "")
