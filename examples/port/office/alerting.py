@@ -162,7 +162,7 @@ class Alerting:
             yield here
             return
         yield Occasion(
-            mmsi, here.name, here.time, found.status, (found.rule,) if found.rule else (), (),
+            mmsi, here.name, here.time, found.status, found.failing, (),
             (f"{found.rule}: {found.why}",) if found.rule else (), here.place, last.pack,
             moment(found.at), last.status,
         )  # fmt: skip

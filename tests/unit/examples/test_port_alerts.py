@@ -11,12 +11,13 @@ from threading import Event
 import pytest
 from click.testing import CliRunner
 
+from dsl import RulePack
 from dsl.alerts import Outbox, Subscriptions
 from examples.port.__main__ import main
 from examples.port.inputs import read_day
 from examples.port.office.alerting import LOOK, WORDS, Alerting
 from examples.port.office.alerts_command import alerting_beside, dry_run
-from examples.port.office.foreseen import Next
+from examples.port.office.foreseen import Next, _told
 from examples.port.office.records import GONE, Batch, Change, Failed, Missing, Seen
 from examples.port.office.store import Store
 from examples.port.programs import rule_pack
@@ -25,6 +26,10 @@ from tests.documents import PAGES, of_language
 START = (datetime(2020, 6, 30, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 MINUTE = 60_000_000
 TARGET = '[target.log]\nfile = "alerts.jsonl"\n'
+TIDES = RulePack.from_text(
+    "pack: p\nsubject: vessel\nsource vessel by mmsi:\n    mmsi: number\nsource tide:\n    height: metres\n"
+    "tide height must be at least 2 m\n    name: A\ntide height must be at least 3 m\n    name: B\n"
+)
 SHALLOW = Failed("clearance", "she must stay afloat", "clearance 42 cm", "50 cm", "-8 cm")
 
 
@@ -170,7 +175,7 @@ def test_what_is_foreseen_within_two_hours_is_told_once_and_again_when_it_was_ov
     def low_water(ship, now):
         looked.append((now - START) // MINUTE)
         coming = [each for each in (180, 600) if START + each * MINUTE > now]
-        return Next(START + coming[0] * MINUTE, "restricted", "clearance", "42 cm") if coming else None
+        return Next(START + coming[0] * MINUTE, "restricted", "clearance", "42 cm", ("clearance",)) if coming else None
 
     reports = [ship(minute, 7) for minute in range(0, 720, 30)]
     verdicts = [change(0, 7, "allowed"), change(180, 7, "restricted", SHALLOW), change(240, 7, "allowed")]
@@ -189,12 +194,43 @@ def test_what_is_foreseen_of_a_ship_that_is_restricted_already_is_told_of_the_ru
     written(store, 1, 60, [change(0, 7, "restricted", SHALLOW)], [ship(0, 7)])
 
     def windy(ship, now):
-        return Next(START + 90 * MINUTE, "restricted", "wind", "50 kn")
+        return Next(START + 90 * MINUTE, "restricted", "wind", "50 kn", ("wind",))
 
     assert lines(store, wanted, windy) == [
         "to log: ANNA (7) is restricted since 2020-06-30 00:00 UTC: clearance",
         "to log: ANNA (7) is foreseen to become restricted at 2020-06-30 01:30 UTC: wind",
     ]
+
+
+def test_a_rule_that_is_foreseen_to_hold_again_is_not_told_as_one_that_fails(tmp_path, store):
+    wanted = subscribed(
+        tmp_path / "alerts.toml",
+        'within = "2 h"\nrule = "A"',
+        'within = "2 h"\nbecomes = ["allowed"]',
+    )
+    low, higher, high = (TIDES.check({"vessel": {"mmsi": 7}, "tide": {"height": height}}) for height in (1, 2, 3))
+    written(
+        store, 1, 10, [change(0, 7, "restricted", *(Failed(each, "", "", "", None) for each in "AB"))], [ship(0, 7)]
+    )
+
+    def rising(after):
+        return lambda ship, now: _told(START + 60 * MINUTE, low, after)
+
+    now = "to log: ANNA (7) is restricted since 2020-06-30 00:00 UTC: A, B"
+    assert lines(store, wanted, rising(higher)) == [now]
+    assert lines(store, wanted, rising(high)) == [
+        now,
+        "to log: ANNA (7) is foreseen to become allowed at 2020-06-30 01:00 UTC",
+    ]
+
+
+def test_of_two_rules_that_are_foreseen_to_fail_at_once_both_are_told(tmp_path, store):
+    wanted = subscribed(tmp_path / "alerts.toml", 'within = "2 h"\nrule = "A"', 'within = "2 h"\nrule = "B"')
+    written(store, 1, 10, [change(0, 7, "allowed")], [ship(0, 7)])
+    high, low = (TIDES.check({"vessel": {"mmsi": 7}, "tide": {"height": height}}) for height in (3, 1))
+
+    told = lines(store, wanted, lambda ship, now: _told(START + 60 * MINUTE, high, low))
+    assert told == ["to log: ANNA (7) is foreseen to become restricted at 2020-06-30 01:00 UTC: A, B"] * 2
 
 
 def test_forecasts_are_looked_at_for_those_alone_whom_somebody_asks_about(tmp_path, store):
