@@ -6,6 +6,7 @@ up. Where the target is to blame, all that waits for it waits; where it refuses 
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import closing, contextmanager
 from threading import Event, Thread
 from time import time
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from dsl.alerts.messages import Message
     from dsl.alerts.targets import Target
 
 FIRST_WAIT_S: Final = 1.0
@@ -67,7 +69,7 @@ class Delivery:
             return 0
         for each in self.outbox.due(self.name, now=self._clock()):
             try:
-                self.target.send(each.message)
+                self._send(each.message)
             except NotDelivered as error:
                 self._failed(error, each.attempts + 1)
                 if error.is_down:
@@ -80,6 +82,15 @@ class Delivery:
                 self._tell(f"{self.name}: {self.target.where} works again")
             self.failures = 0
         return sent
+
+    def _send(self, message: Message) -> None:
+        try:
+            self.target.send(message)
+        except NotDelivered:
+            raise
+        except Exception as error:  # a fault in what sends, which must hold up no other message
+            problem = f"{self.target.where}: {type(error).__name__}"
+            raise NotDelivered(problem, is_down=False) from error
 
     def _failed(self, error: NotDelivered, attempts: int) -> None:
         if error.is_down:
@@ -106,10 +117,17 @@ def delivering(path: Path, targets: Mapping[str, Target], tell: Callable[[str], 
     def run(name: str, target: Target) -> None:
         with closing(Outbox(path)) as outbox:
             delivery = Delivery(outbox, name, target, tell=tell)
-            while not stop.is_set():
-                if not delivery.step():
-                    stop.wait(_LOOK_S)
-            delivery.step()
+            failures, is_last = 0, False
+            while not is_last:
+                is_last = stop.is_set()
+                try:
+                    wait = 0.0 if delivery.step() else _LOOK_S
+                    failures = 0
+                except sqlite3.Error as error:  # a full disk, or another program that keeps the outbox to itself
+                    failures += 1
+                    wait = pause(failures)
+                    tell(f"{name}: the outbox: {error}; tried again in {wait:g} s")
+                stop.wait(wait)
 
     first = Outbox(path)
     threads = [Thread(target=run, args=each, name=f"alerts to {each[0]}", daemon=True) for each in targets.items()]

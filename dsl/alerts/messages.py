@@ -127,10 +127,12 @@ def line_of(what: dict[str, Any]) -> str:
 def plain(text: str, longest: int = LONGEST) -> str:
     r"""Return a text from outside as one that does nothing: in one line, without control characters, not too long.
 
-    >>> print(plain("EVA\x1b[2J\n"), len(plain("x" * 10_000)))
-    EVA\x1b[2J\n 200
+    >>> print(plain("EVA\x1b[2J\n\u2028"), len(plain("x" * 10_000)))
+    EVA\x1b[2J\n\u2028 200
     """
-    shown = visible(text[: longest + 1]).replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    shown = visible(text[: longest + 1])
+    for end in ("\n", "\t", "\r", "\u2028", "\u2029"):  # those of lines and paragraphs are none of markup's
+        shown = shown.replace(end, end.encode("unicode_escape").decode())
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 

@@ -4,7 +4,8 @@ What is noticed of a feed, and how far the feed has been read, are noted in one 
 from there, and queues nothing twice and misses nothing. An alert whose target has said yes keeps its id and loses its
 text.
 
-A subscription is told when its condition *begins* to hold of a subject: what it was told last of each is kept too.
+A subscription is told when its condition *begins* to hold of a subject: what it was told last of each is kept too, for
+a condition of the same name and words.
 
 Invariant: an id is in it before the message is sent, and "sent" only after the target has said yes.
 """
@@ -111,6 +112,13 @@ class Outbox:
                 raise OutboxInUse(message)
             yield
 
+    def begin(self, feed: str) -> None:
+        """Say which feed is read from now on: where it is another than before, nothing of it has been read or told."""
+        with self._transaction():
+            others = self._connection.execute("DELETE FROM feeds WHERE feed <> ?", (feed,)).rowcount
+            if others:
+                self._connection.execute("DELETE FROM told")
+
     def position(self, feed: str) -> int:
         """Return how far a feed has been read; 0 at first."""
         found = self._connection.execute("SELECT position FROM feeds WHERE feed = ?", (feed,)).fetchone()
@@ -168,7 +176,7 @@ class Outbox:
 
     def _begins(self, subscription: Subscription, occasion: Occasion) -> bool:
         """Return whether a subscription is to be told: its condition holds, and was not told last of the subject."""
-        row = (subscription.name, str(occasion.subject), occasion.foreseen is not None or occasion.nothing_ahead)
+        row = (subscription.condition, str(occasion.subject), occasion.foreseen is not None or occasion.nothing_ahead)
         if not subscription.wants(occasion):
             self._connection.execute("DELETE FROM told WHERE (subscription, subject, foreseen) = (?, ?, ?)", row)
             return False

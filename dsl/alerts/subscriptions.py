@@ -31,6 +31,7 @@ from __future__ import annotations
 import re
 import tomllib
 from datetime import timedelta
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -74,6 +75,18 @@ class Subscription:
     rule: str | None = None
     becomes: tuple[str, ...] = ("restricted",)
     within: timedelta | None = None
+
+    @property
+    def condition(self) -> str:
+        """Its name with a hash of what it asks for: another in an edited file is told of what it had not been told.
+
+        >>> Subscription("a", ("log",)).condition == Subscription("a", ("log", "duty")).condition
+        True
+        >>> Subscription("a", ("log",)).condition == Subscription("a", ("log",), rule="wind").condition
+        False
+        """
+        asked = repr((self.subject, self.place, self.rule, sorted(self.becomes), self.within))
+        return f"{self.name} {sha256(asked.encode()).hexdigest()[:16]}"
 
     def wants(self, occasion: Occasion) -> bool:
         """Return whether it is about an occasion.

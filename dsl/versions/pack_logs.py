@@ -4,7 +4,8 @@ A line stands from its event time (``at``) on, until a later line says otherwise
 after a moment, the last of the file was in force at it. A last line that was cut off, as its process was killed, never
 was: a warning tells of it, and the next `add` takes it out. One that only lacks its end of line counts.
 
-Invariant: no whole line in the file is ever changed; a line is on the disk when `add` returns.
+Invariant: no whole line in the file is ever changed; a line is on the disk when `add` returns. Several processes may
+add to one file, except on Windows.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import sys
 import warnings
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +27,9 @@ from dsl.versions.pack_changes import PackChanges, changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+if sys.platform != "win32":
+    from fcntl import LOCK_EX, flock
 
 _FIELDS = ("version", "at", "changed", "who", "text")
 
@@ -104,10 +109,15 @@ class PackLog:
         added = line.encode() + b"\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+b") as file:
-            whole = self._whole()
+            if sys.platform != "win32":
+                flock(file, LOCK_EX)  # until it is closed: another process may be adding, too
+            file.seek(0)
+            content = file.read()
+            whole = self._whole(content)
             if whole:
                 self._logged(1, whole.partition(b"\n")[0])  # it is a log, then, and no file of rules
-            file.truncate(len(whole))
+            if len(whole) < len(content):
+                file.truncate(len(whole))
             end = b"\n" if whole and not whole.endswith(b"\n") else b""
             file.write(end + added)
             file.flush()
@@ -121,9 +131,8 @@ class PackLog:
         """
         return tuple(self._read())
 
-    def _whole(self) -> bytes:
+    def _whole(self, content: bytes) -> bytes:
         """Return what is in the file, without a last line that was cut off: tell of it."""
-        content = self.path.read_bytes()
         last = content[content.rfind(b"\n") + 1 :]
         try:
             json.loads(last or b"{}")  # of an object only all of it is JSON
@@ -139,7 +148,7 @@ class PackLog:
 
     def _read(self) -> Iterator[LoggedPack]:
         try:
-            whole = self._whole()
+            whole = self._whole(self.path.read_bytes())
         except FileNotFoundError:
             return
         for number, line in enumerate(whole.removesuffix(b"\n").split(b"\n") if whole else (), 1):

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from examples.port.dead_letters import reason
+from examples.port.geography import on_earth
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -70,6 +71,10 @@ class Cells:
         north = self.number(latitude, low=-90, high=90, unit="degrees")
         east = self.number(longitude, low=-180, high=180, unit="degrees")
         return None if north is None or east is None else (north, east)
+
+    def reported(self, latitude: str, longitude: str) -> tuple[float, float] | None:
+        """Return the position that a ship reports, in degrees; None also where it is none, as 91 and 181."""
+        return on_earth(self.number(latitude), self.number(longitude))
 
     def direction(self, column: str) -> float | None:
         """Return the direction, in degrees true."""

@@ -12,10 +12,15 @@ from examples.port.geography import angle_between, bearing, distance_km
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from examples.port.input_files import Values
     from examples.port.places import Position
 
 MOORED: Final = 5
 """AIS: the navigational status "moored"."""
+NO_SPEED_KN: Final = 102.3
+"""AIS: the speed over ground "not available", in knots."""
+NO_COURSE: Final = 360
+"""AIS: the course over ground "not available", in degrees."""
 ELSEWHERE: Final = "elsewhere"
 """The destination of a ship that is neither at a berth nor bound for one."""
 
@@ -24,6 +29,25 @@ _KINDS_BY_TEN: Final = {6: "passenger", 7: "cargo", 8: "tanker"}
 _HAZARDS: Final = {1: "A", 2: "B", 3: "C", 4: "D"}
 _AT_BERTH_KM, _LYING_KN = 0.6, 0.5
 _BOUND_KM, _UNDER_WAY_KN, _SHIP_M, _HEADING_DEGREES = 15.0, 1.0, 80.0, 20.0
+
+
+def below(value: float | None, unavailable: float) -> float | None:
+    """Return what AIS says, or None where that is its code for "not available", or more.
+
+    >>> below(101.9, 102.3), below(102.3, 102.3)
+    (101.9, None)
+    """
+    return value if value is not None and value < unavailable else None
+
+
+def available(ship: Values) -> Values:
+    """Return a report without AIS's codes for "not available": of what a ship measures, 0.
+
+    >>> available({"length": 80.0, "beam": 0.0, "draught": 0.0, "speed": 0.0, "course": 360.0})
+    {'length': 80.0, 'beam': None, 'draught': None, 'speed': 0.0, 'course': None}
+    """
+    sizes = {name: ship[name] or None for name in ("length", "beam", "draught")}
+    return {**ship, **sizes, "speed": below(ship["speed"], NO_SPEED_KN), "course": below(ship["course"], NO_COURSE)}
 
 
 def vessel_type(code: int | None) -> str | None:

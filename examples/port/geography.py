@@ -14,6 +14,17 @@ if TYPE_CHECKING:
 EARTH_RADIUS_KM: Final = 6_371.0088
 
 
+def on_earth(latitude: float | None, longitude: float | None) -> Position | None:
+    """Return a position, or None where it is none: 91 and 181 are what AIS says for "not available".
+
+    >>> on_earth(40.7, -74.0), on_earth(91.0, 181.0), on_earth(40.7, None)
+    ((40.7, -74.0), None, None)
+    """
+    if latitude is None or longitude is None or not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
+        return None
+    return latitude, longitude
+
+
 def distance_km(here: Position, there: Position) -> float:
     """Return the great-circle distance, in kilometres.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
-from examples.port.derive import called, hazard, vessel_type
+from examples.port.derive import available, called, hazard, vessel_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,19 +80,20 @@ def _vessel(cells: Cells) -> Values:
     cells.key("mmsi")
     mmsi = cells.whole("mmsi", low=0)
     assert mmsi is not None
-    return {
+    report = {
         "mmsi": mmsi,
         "name": called(cells.text("name"), mmsi),
-        "vessel_type": vessel_type(cells.whole("ship_type")),
+        "vessel_type": vessel_type(cells.whole("ship_type") or None),  # 0: not available
         "hazard": hazard(cells.whole("cargo")),
         "length": cells.number("length_m", low=0, unit="m"),
         "beam": cells.number("beam_m", low=0, unit="m"),
         "draught": cells.number("draught_m", low=0, unit="m"),
         "speed": cells.number("sog_kn", low=0, unit="kn"),
         "course": cells.direction("cog_deg"),
-        "position": cells.position("lat", "lon"),
+        "position": cells.reported("lat", "lon"),
         "nav_status": cells.whole("nav_status"),
     }
+    return available(report)
 
 
 _AIS_COLUMNS = (

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import UTC, datetime, time
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
@@ -24,6 +23,8 @@ from pyais.messages import AISSentence, GatehouseSentence, NMEASentenceFactory
 
 from examples.port.cells import microseconds
 from examples.port.dead_letters import DeadLetter, reason
+from examples.port.derive import NO_COURSE, NO_SPEED_KN, below
+from examples.port.geography import on_earth
 from examples.port.tables import UnusableFile, cut_off, read_lines
 
 if TYPE_CHECKING:
@@ -236,9 +237,9 @@ def _values(decoded: ANY_MESSAGE) -> Values:
     said: dict[str, Any] = decoded.asdict(enum_as_int=True)
     values: Values = {}
     if said["msg_type"] in _POSITIONS:
-        values["position"] = _position(said["lat"], said["lon"])
-        values["speed"] = _below(said["speed"], 63 if said["msg_type"] == 27 else 102.3)
-        values["course"] = _below(said["course"], 360)
+        values["position"] = on_earth(said["lat"], said["lon"])
+        values["speed"] = below(said["speed"], 63 if said["msg_type"] == 27 else NO_SPEED_KN)
+        values["course"] = below(said["course"], NO_COURSE)
     if "status" in said:
         values["nav_status"] = said["status"]
     if "shipname" in said:
@@ -252,16 +253,6 @@ def _values(decoded: ANY_MESSAGE) -> Values:
         values["bound_for"] = _text(said["destination"])
         values["eta"] = (said["month"], said["day"], said["hour"], said["minute"])
     return values
-
-
-def _position(latitude: float | None, longitude: float | None) -> tuple[float, float] | None:
-    if latitude is None or longitude is None or abs(latitude) > 90 or abs(longitude) > 180:
-        return None
-    return latitude, longitude
-
-
-def _below(value: float | None, unavailable: float) -> float | None:
-    return value if value is not None and isfinite(value) and value < unavailable else None
 
 
 def _text(said: str | None) -> str | None:

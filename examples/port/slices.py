@@ -7,10 +7,13 @@ an empty one, so that one micro-batch takes the same slice of every source.
 from __future__ import annotations
 
 import os
+from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from examples.port.dead_letters import reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 _TEXT, _WHOLE, _NUMBER, _PAIR = pa.string(), pa.int64(), pa.float64(), pa.list_(pa.float64())
 _SPARK_TYPES: Final = {_TEXT: "string", _WHOLE: "bigint", _NUMBER: "double", _PAIR: "array<double>"}
+_WORDS: Final = {_TEXT: "a text", _WHOLE: "a whole number", _NUMBER: "a number", _PAIR: "two numbers"}
 FIELDS: Final = {
     "berth": {"id": _TEXT, "depth": _NUMBER, "position": _PAIR},
     "tide": {"sensor": _TEXT, "height": _NUMBER, "highest": _NUMBER, "low_water": _NUMBER},
@@ -62,6 +66,37 @@ def fields_of(source: str) -> tuple[str, ...]:
     ('sensor', 'height', 'highest', 'low_water')
     """
     return tuple(FIELDS[source])
+
+
+def misfit(source: str, row: object, key: str) -> str:
+    """Return why a record is no row of a source, as the reason for a dead letter; empty if it is one.
+
+    >>> misfit("tide", {"sensor": "8518750", "height": "high"}, "sensor")
+    'height: expected a number but got high'
+
+    Args:
+        source: Which one.
+        row: What came, of JSON.
+        key: The field that the row must have.
+    """
+    if not isinstance(row, dict):
+        return reason("record", "an object", row)
+    if row.get(key) is None:
+        return reason(key, "a key", "nothing")
+    for name, kind in FIELDS[source].items():
+        value = row.get(name)
+        if value is not None and not _is_of(kind, value):
+            return reason(name, _WORDS[kind], value)
+    return ""
+
+
+def _is_of(kind: pa.DataType, value: object) -> bool:
+    if kind == _TEXT:
+        return isinstance(value, str)
+    if kind == _PAIR:
+        return isinstance(value, list | tuple) and len(value) == 2 and all(_is_of(_NUMBER, each) for each in value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return is_number and (kind == _NUMBER or isinstance(value, int))
 
 
 def spark_schema(source: str) -> str:

@@ -188,9 +188,12 @@ def read_vessel(record: dict[str, str], berths: dict[str, Row]) -> Event:
         raise DeadLetterError(cell)
     mmsi = int(cell)
     speed = a_number(record["sog_kn"], 0)
+    speed = None if speed is not None and speed >= 102.3 else speed
     course = a_number(record["cog_deg"], 0, 360)
-    length = a_number(record["length_m"], 0)
-    position = a_position(record)
+    course = None if course == 360 else course
+    length = a_number(record["length_m"], 0) or None
+    lat, lon = a_number(record["lat"]), a_number(record["lon"])
+    position = None if lat is None or lon is None or abs(lat) > 90 or abs(lon) > 180 else (lat, lon)
     destination, direction = bound(
         berths,
         position=position,
@@ -202,11 +205,11 @@ def read_vessel(record: dict[str, str], berths: dict[str, Row]) -> Event:
     row = {
         "mmsi": mmsi,
         "name": record["name"] or f"MMSI {mmsi}",
-        "vessel_type": vessel_type(a_number(record["ship_type"])),
+        "vessel_type": vessel_type(a_number(record["ship_type"]) or None),
         "hazard": hazard(a_number(record["cargo"])),
         "length": length,
-        "beam": a_number(record["beam_m"], 0),
-        "draught": a_number(record["draught_m"], 0),
+        "beam": a_number(record["beam_m"], 0) or None,
+        "draught": a_number(record["draught_m"], 0) or None,
         "speed": speed,
         "course": course,
         "position": position,

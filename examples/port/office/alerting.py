@@ -10,6 +10,8 @@ from datetime import timedelta
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, Final
 
+import attrs
+
 from dsl.alerts import Occasion
 from examples.port.cells import moment
 from examples.port.office.records import GONE
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
     NextChange = Callable[[Values, int], Next | None]
 
-FEED: Final = "office"
 WORDS: Final = {"subject": "ship", "place": "berth"}
 """What a file of subscriptions calls them."""
 LOOK: Final = timedelta(minutes=5) // timedelta(microseconds=1)
@@ -43,6 +44,7 @@ class Alerting:
         next_change: The next change of a ship's verdict that the forecasts foresee, as `Foresight.next_change`.
         from_start: Whether to begin with the first change that is in the store, and not with how things stand.
         patience: How long forecasts are looked at in one step, in seconds.
+        tell: Gets a line where looking ahead fails; verdicts are told of all the same.
     """
 
     def __init__(
@@ -54,9 +56,13 @@ class Alerting:
         *,
         from_start: bool = False,
         patience: float = PATIENCE_S,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._store, self._subscriptions, self._outbox = store, subscriptions, outbox
-        self._next_change, self._patience = next_change, patience
+        self._feed = store.identity()
+        outbox.begin(self._feed)
+        self._next_change, self._patience, self._tell = next_change, patience, tell
+        self._failure = ""
         self._ships: dict[int, Values] = {}
         self._last: dict[int, Change] = {}
         self._waiting: list[int] = []
@@ -72,23 +78,26 @@ class Alerting:
         number = 0
         if not self._began:
             number = self._begin(now)
-        position = self._outbox.position(FEED)
+        position = self._outbox.position(self._feed)
         changes, readings = self._new(position)
         found = [*self._noticed(changes, readings), *self._looks(now), *self._goes_on()]
         if not found:
             return number
         position = changes[-1].id if changes else position
-        return number + self._outbox.notice(self._subscriptions, found, FEED, position, now=time())
+        return number + self._outbox.notice(self._subscriptions, found, self._feed, position, now=time())
 
     def _new(self, position: int) -> tuple[list[Change], list[Seen]]:
-        """Return what has come since: all of it, as changes and readings are put into one order."""
+        """Return what has come since: all of it, as changes and readings are put into one order.
+
+        Changes are asked for last: those that a reading has made are there with it.
+        """
         changes: list[Change] = []
         readings: list[Seen] = []
-        while more := self._store.changes_after(changes[-1].id if changes else position):
-            changes += more
         while seen := self._store.readings_after(self._reading):
             readings += [each for _, each in seen]
             self._reading = seen[-1][0]
+        while more := self._store.changes_after(changes[-1].id if changes else position):
+            changes += more
         return changes, readings
 
     def _begin(self, now: int) -> int:
@@ -99,15 +108,16 @@ class Alerting:
         self._last = {each.mmsi: each for each in self._store.ships_at(now)}
         self._looked = (now // LOOK - 1) * LOOK
         self._began = True
-        if self._outbox.position(FEED):
+        if self._outbox.position(self._feed):
             return 0
         standing = map(self._occasion, self._last.values())
-        return self._outbox.notice(self._subscriptions, standing, FEED, present, now=time())
+        return self._outbox.notice(self._subscriptions, standing, self._feed, present, now=time())
 
     def _noticed(self, changes: Sequence[Change], readings: Sequence[Seen]) -> Iterator[Occasion]:
         """Yield the occasions of changes and readings, in the order of their times, with looks ahead in between."""
         both: list[tuple[int, int, Any]] = [(each.time, 0, each) for each in readings]
         both += [(each.time, 1, each) for each in changes]
+        changing = {(each.mmsi, each.time) for each in changes}
         for when, kind, each in sorted(both, key=lambda one: one[:2]):
             if self._is_whole:
                 yield from self._looks(when - 1)  # what happens at an instant has happened when it is looked at
@@ -117,8 +127,8 @@ class Alerting:
                 if each.status == GONE:
                     self._ships.pop(each.mmsi, None)
                     yield self._nothing_ahead(each.mmsi, each.name, when)
-            else:
-                self._read(each)
+            elif self._read(each) and (int(each.key), when) not in changing:
+                yield from self._moved(int(each.key), when)
 
     def _looks(self, until: int) -> Iterator[Occasion]:
         """Look at the forecasts each time that it was time to; of a store that is followed, at the last of them."""
@@ -143,15 +153,25 @@ class Alerting:
         here = self._nothing_ahead(mmsi, str(ship["name"] or ""), self._looked)
         if last is None or not any(each.concerns(here) for each in self._asked):
             return
-        found = self._next_change(ship, self._looked)
+        try:
+            found = self._next_change(ship, self._looked)
+        except Exception as error:  # whatever it is: nobody would be told of verdicts any more
+            self._fails(f"cannot look ahead: {type(error).__name__}: {error}")
+            return
         if found is None:
             yield here
             return
         yield Occasion(
-            mmsi, here.name, here.time, found.status, (found.rule,) if found.rule else (), (),
+            mmsi, here.name, here.time, found.status, found.failing, (),
             (f"{found.rule}: {found.why}",) if found.rule else (), here.place, last.pack,
             moment(found.at), last.status,
         )  # fmt: skip
+
+    def _fails(self, why: str) -> None:
+        """Tell why looking ahead fails, once: it is likely to do so for each ship."""
+        if why != self._failure:
+            self._failure = why
+            self._tell(why)
 
     def _nothing_ahead(self, mmsi: int, name: str, when: int) -> Occasion:
         ship = self._ships.get(mmsi)
@@ -167,9 +187,19 @@ class Alerting:
         when = moment(change.time)
         return Occasion(change.mmsi, change.name, when, change.status, rules, missing, why, place, change.pack)
 
-    def _read(self, seen: Seen) -> None:
-        if seen.source == "vessel":
-            self._ships[int(seen.key)] = seen.row
+    def _moved(self, mmsi: int, when: int) -> Iterator[Occasion]:
+        """Yield the verdict of a ship once more, for who asks about her new name or berth: it has not changed."""
+        last, ship = self._last.get(mmsi), self._ships[mmsi]
+        if last is not None and last.status != GONE:
+            here = {"name": str(ship["name"] or ""), "time": moment(when), "place": ship["destination"]}
+            yield attrs.evolve(self._occasion(last), **here)
+
+    def _read(self, seen: Seen) -> bool:
+        """Take note of a reading; return whether it gives a ship another name or berth than before."""
+        if seen.source != "vessel":
+            return False
+        before, self._ships[int(seen.key)] = self._ships.get(int(seen.key)), seen.row
+        return before is not None and any(before[each] != seen.row[each] for each in ("name", "destination"))
 
 
 def _why(failed: Failed) -> str:

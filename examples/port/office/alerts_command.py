@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 from contextlib import closing, contextmanager, nullcontext
+from hashlib import sha256
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final
@@ -13,10 +15,12 @@ import click
 
 from cartesius.errors import CartesiusError, near
 from dsl.alerts import Outbox, Subscriptions, delivering
+from dsl.alerts.alert_delivery import pause
 from dsl.alerts.messages import plain
 from examples.port.input_options import data_option
 from examples.port.inputs import read_day
 from examples.port.office.alerting import WORDS, Alerting
+from examples.port.office.databases import is_url
 from examples.port.office.foreseen import Foresight
 from examples.port.office.store import Store
 from examples.port.programs import rule_pack
@@ -39,12 +43,18 @@ def subscriptions_of(path: Path) -> Subscriptions:
 
 
 def outbox_of(where: str) -> Path:
-    """Return where the outbox of a store is: beside its file.
+    """Return where the outbox of a store is: beside its file; of a URL, by a hash of it, which may have a password.
 
     >>> str(outbox_of("out/port/office.db")), str(outbox_of("postgresql://me@there/port"))
-    ('out/port/office.alerts.db', 'out/port/alerts.db')
+    ('out/port/office.alerts.db', 'out/port/alerts-7669ff20.db')
     """
-    return Path("out/port/alerts.db") if ":" in where else Path(where).with_suffix(".alerts.db")
+    if is_url(where):
+        return Path(f"out/port/alerts-{sha256(where.encode()).hexdigest()[:8]}.db")
+    return Path(where).with_suffix(".alerts.db")
+
+
+def _tell(line: str) -> None:
+    click.echo(f"alerts: {plain(line)}", err=True)
 
 
 @contextmanager
@@ -64,16 +74,23 @@ def alerting_beside(
 
     def run() -> None:
         with closing(Store(where)) as store, closing(Outbox(outbox)) as queue:
-            alerting = Alerting(store, subscriptions, queue, next_change)
-            is_last = False
+            alerting, failures, is_last = None, 0, False
             while not is_last:
                 is_last = stop.is_set()  # what is there at the end is queued, too
-                if number := alerting.step():
-                    click.echo(f"alerts: {number} queued", err=True)
+                try:
+                    alerting = alerting or Alerting(store, subscriptions, queue, next_change, tell=_tell)
+                    if number := alerting.step():
+                        click.echo(f"alerts: {number} queued", err=True)
+                    failures = 0
+                except sqlite3.Error as error:
+                    alerting = None  # begun anew, as after a kill, it misses nothing
+                    failures += 1
+                    _tell(f"{error}; tried again in {pause(failures):g} s")
+                    stop.wait(pause(failures))
                 if not is_last:
                     store.wait(_LOOK_S)
 
-    with delivering(outbox, subscriptions.targets, lambda line: click.echo(f"alerts: {plain(line)}", err=True)):
+    with delivering(outbox, subscriptions.targets, _tell):
         thread = Thread(target=run, name="alerts", daemon=True)
         thread.start()
         try:
@@ -109,7 +126,9 @@ def beside(where: str, subscriptions: Subscriptions | None, next_change: NextCha
 def dry_run(where: str, subscriptions: Subscriptions, next_change: NextChange) -> list[str]:
     """Return what would have been sent of all that is in a store, a line each; nothing is sent or noted."""
     with closing(Store(where)) as store, closing(Outbox(":memory:")) as queue:
-        alerting = Alerting(store, subscriptions, queue, next_change, from_start=True, patience=float("inf"))
+        alerting = Alerting(
+            store, subscriptions, queue, next_change, from_start=True, patience=float("inf"), tell=_tell
+        )
         alerting.step()
         found = {
             name: queue.due(name, now=float("inf"), most=sum(queue.waiting().values()))
@@ -159,7 +178,7 @@ def alerts(file: Path, *, where: str, outbox: Path | None, data: Path, is_dry: b
     """
     try:
         subscriptions = subscriptions_of(file)
-        if is_dry and ":" not in where and not Path(where).is_file():
+        if is_dry and not is_url(where) and not Path(where).is_file():
             message = f"there is no store {where}; start the board first, or name its store with --store"
             raise click.UsageError(message)
         day = read_day(data)
@@ -167,7 +186,7 @@ def alerts(file: Path, *, where: str, outbox: Path | None, data: Path, is_dry: b
         with closing(Store(where)) as store:
             in_force = [name for each in store.packs()[-1:] for name, _ in each.rules]
         for line in unknown(subscriptions, in_force, day.berths) if in_force else ():
-            click.echo(f"alerts: {plain(line)}", err=True)
+            _tell(line)
         with by_rules_in_force(where, foresight) as next_change:
             if is_dry:
                 lines = dry_run(where, subscriptions, next_change)

@@ -68,10 +68,19 @@ class UnusableStore(CartesiusError, OSError):
     """A store cannot be opened: the file is no database, or there is no server."""
 
 
+def is_url(where: str) -> bool:
+    """Return whether a store is on a server.
+
+    >>> is_url("postgresql://me@there/port"), is_url("out/2020-06-30T00:00/office.db")
+    (True, False)
+    """
+    return where.startswith(("postgresql:", "postgres:"))
+
+
 def opened(where: str) -> Database:
     """Open a database: a file, or a URL that begins with ``postgresql:``."""
     try:
-        return PostgreSQL(where) if where.startswith(("postgresql:", "postgres:")) else SQLite(where)
+        return PostgreSQL(where) if is_url(where) else SQLite(where)
     except (sqlite3.Error, OSError) as error:
         message = f"store: expected a database, or a place for a new one, but got {where!r}: {error}"
         raise UnusableStore(message) from error

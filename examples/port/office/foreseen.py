@@ -37,12 +37,13 @@ KEPT: Final = 2_000
 
 @attrs.frozen
 class Next:
-    """A change that is foreseen: when, to what, by which rule, and why, in words."""
+    """A change that is foreseen: when, to what, by which rule, why, in words, and all rules that begin to fail."""
 
     at: int
     status: str
     rule: str
     why: str
+    failing: tuple[str, ...] = ()
 
 
 class Foresight:
@@ -110,12 +111,19 @@ class Foresight:
                 "vessel": _roughly(ship),
                 "berth": self._berths.get(keys.get("berth")),
             }
+            declared = {name: dict(each.fields) for name, each in self._pack.declarations.items()}
             found: list[tuple[int, Verdict]] = []
             for time in times:
                 for source, each in rows.items():
                     place = bisect_right(each, time, key=lambda row: row[0])
                     situation[source] = each[place - 1][1] if place else None
-                verdict = self._pack.check({name: row for name, row in situation.items() if row is not None})
+                verdict = self._pack.check(
+                    {
+                        name: {field: value for field, value in row.items() if field in declared[name]}
+                        for name, row in situation.items()
+                        if row is not None and name in declared  # rules in force may read less than the harbour's
+                    }
+                )
                 if not found or found[-1][1] != verdict:
                     found.append((time, verdict))
             self._kept[alike] = found
@@ -138,11 +146,12 @@ def _roughly(ship: Values) -> Values:
 def _told(at: int, before: Verdict, after: Verdict) -> Next:
     """Say which rule changes a verdict: one that fails now, one that is not decided now, or one that did not hold."""
     failed, undecided = {each.name for each in before.failed}, {each.name for each in before.undecided}
+    failing = tuple(each.name for each in after.failed if each.name not in failed)
     for each in after.failed:
-        if each.name not in failed:
+        if each.name in failing:
             why = failed_of(each.name, each.because, each.text, each.values, each.margin)
             amounts = "; limit ".join(filter(None, (why.value, why.limit)))
-            return Next(at, after.status, each.name, f"{amounts}: {why.because}".rstrip(": "))
+            return Next(at, after.status, each.name, f"{amounts}: {why.because}".rstrip(": "), failing)
     for each in after.undecided:
         if each.name not in undecided:
             return Next(at, after.status, each.name, f"not known: {', '.join(map(in_words, each.missing))}")

@@ -14,13 +14,19 @@ from collections import deque
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
+import click
+
 from dsl import RulePack
+from dsl.alerts.messages import plain
+from examples.port.cells import moment
+from examples.port.derive import available
+from examples.port.geography import on_earth
 from examples.port.inputs import SOURCES, Reading
 from examples.port.office.judging import Judging, Links, seen_of
 from examples.port.office.proposals import TopicProposals, none_proposed
 from examples.port.office.records import KEYS, Batch, Change
 from examples.port.office.replay import ONE_DAY
-from examples.port.slices import TIME, fields_of
+from examples.port.slices import TIME, fields_of, misfit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Mapping
@@ -58,14 +64,18 @@ class KafkaFeed:
         self._waiting: dict[str, deque[Reading]] = {source: deque() for source in self.sources}
         self._newest: dict[str, int] = {}
 
-    def take(self, source: str, time: int, row: Mapping[str, Any]) -> None:
-        """Take a record of a topic: it waits until the others have gone beyond its time."""
+    def take(self, source: str, time: int, row: Any) -> None:
+        """Take a record of a topic: it waits until the others have gone beyond its time. One that is none is told."""
         self._newest[source] = max(time, self._newest.get(source, time))
-        if self._day.start <= time < self._day.start + ONE_DAY and row.get(KEYS[source]) is not None:
-            values = {name: row.get(name) for name in fields_of(source)}  # what is null is left out of a record
-            if (position := values.get("position")) is not None:
-                values["position"] = tuple(position)
-            self._waiting[source].append(Reading(source, time, 0, values))
+        if not self._day.start <= time < self._day.start + ONE_DAY:
+            return
+        if why := misfit(source, row, KEYS[source]):
+            click.echo(f"board: a record of {source} at {moment(time):%Y-%m-%d %H:%M:%S} UTC: {plain(why)}", err=True)
+            return
+        values = {name: row.get(name) for name in fields_of(source)}  # what is null is left out of a record
+        if values.get("position") is not None:
+            values["position"] = on_earth(*values["position"])
+        self._waiting[source].append(Reading(source, time, 0, available(values) if source == "vessel" else values))
 
     def step(self) -> None:
         """Judge what waits for nothing any more, and write it."""

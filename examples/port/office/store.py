@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from secrets import token_hex
 from threading import RLock
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -90,6 +91,9 @@ class Store:
         with self._writing():
             for statement in _TABLES:
                 self._database.execute(statement.format(id=self._database.id))
+            self._database.execute(
+                "INSERT INTO facts VALUES ('identity', ?) ON CONFLICT (name) DO NOTHING", (json.dumps(token_hex(8)),)
+            )
 
     def close(self) -> None:
         """Close it."""
@@ -236,8 +240,14 @@ class Store:
     # ---------------------------------------------------------------------------------------------------- read
 
     def facts(self) -> dict[str, Any]:
-        """Return all facts."""
-        return {name: json.loads(value) for name, value in self._asked("SELECT name, value FROM facts")}
+        """Return what its feed has noted; nothing before it begins."""
+        found = self._asked("SELECT name, value FROM facts WHERE name <> 'identity'")
+        return {name: json.loads(value) for name, value in found}
+
+    def identity(self) -> str:
+        """Return what tells it from others, also from one that is made anew in its place."""
+        ((found,),) = self._asked("SELECT value FROM facts WHERE name = 'identity'")
+        return str(json.loads(found))
 
     def packs(self) -> list[Pack]:
         """Return the versions of the rules, in the order in which they came."""

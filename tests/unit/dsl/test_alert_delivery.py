@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import ssl
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from email.policy import default
 from pathlib import Path
+from threading import Event as ThreadEvent
 
 import pytest
 
@@ -27,6 +29,7 @@ from dsl.alerts import (
     Outbox,
     Subscriptions,
     Webhook,
+    alert_delivery,
     targets,
 )
 from dsl.alerts.alert_delivery import delivering
@@ -38,7 +41,7 @@ NOON = datetime(2020, 6, 30, 12, tzinfo=UTC)
 WINDY = Occasion(
     7, "EVA", NOON, "restricted", ("wind",), why=("wind 50 kn, at most 45 kn, -5 kn",), pack="0123456789ab"
 )
-HOSTILE = "EVA\r\nBcc: all@port.example\r\n\r\n<script>alert(1)</script>\x1b[2J\u202e" + "x" * 1000
+HOSTILE = "EVA\u2028\u2029\r\nBcc: all@port.example\r\n\r\n<script>alert(1)</script>\x1b[2J\u202e" + "x" * 1000
 
 
 def hook_at(url: str, bearer: str | None = None) -> Webhook:
@@ -70,7 +73,7 @@ class Told:
 
     where = "here"
 
-    def __init__(self, *failures: NotDelivered | None) -> None:
+    def __init__(self, *failures: Exception | None) -> None:
         self.tried: list[Message] = []
         self.kept: list[Message] = []
         self._failures = list(failures)
@@ -221,7 +224,9 @@ def test_a_name_from_outside_is_neither_a_header_nor_markup_nor_longer_than_200(
         *("From", "To", "Subject", "Message-ID", "Auto-Submitted", "MIME-Version"),
         *("Content-Type", "Content-Transfer-Encoding"),
     }
-    assert mail["Subject"].startswith(r"EVA\r\nBcc: all@port.example\r\n\r\n<script>alert(1)</script>\x1b[2J\u202exxx")
+    assert mail["Subject"].startswith(
+        r"EVA\u2028\u2029\r\nBcc: all@port.example\r\n\r\n<script>alert(1)</script>\x1b[2J\u202exxx"
+    )
     assert mail.get_content_type() == "text/plain"
     assert len(json.loads(message(HOSTILE).body)["name"]) <= 200
 
@@ -291,6 +296,41 @@ def test_two_do_not_send_from_one_outbox(tmp_path: Path) -> None:
         delivering(tmp_path / "outbox.db", {}, print),
     ):
         pass
+
+
+def test_a_fault_in_sending_one_message_holds_up_no_other() -> None:
+    """It ended the thread of its target, again after each start."""
+    target, said = Told(ValueError("s3cret")), list[str]()
+    with closing(outbox_with(":memory:", WINDY, Occasion(8, "ANNA", NOON, "restricted"))) as outbox:
+        assert Delivery(outbox, "it", target, Clock(), said.append).step() == 1
+
+    assert [json.loads(each.body)["subject"] for each in target.kept] == [8]
+    assert said == ["it: here: ValueError; tried again in 1 s"]
+
+
+def test_an_outbox_that_cannot_be_written_for_a_while_is_told_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread of the target ended."""
+    path, said, tries = tmp_path / "outbox.db", list[str](), list[Message]()
+    noted, done = Outbox.said_yes, ThreadEvent()
+
+    def said_yes(outbox: Outbox, message: Message, *, now: float) -> None:
+        tries.append(message)
+        if len(tries) == 1:
+            raise sqlite3.OperationalError("database or disk is full")
+        noted(outbox, message, now=now)
+        done.set()
+
+    monkeypatch.setattr(alert_delivery, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(Outbox, "said_yes", said_yes)
+    with closing(outbox_with(path, WINDY)) as outbox:
+        with delivering(path, {"it": JsonLines(tmp_path / "log.jsonl")}, said.append):
+            assert done.wait(20)
+
+        assert outbox.waiting() == {}
+    assert said == ["it: the outbox: database or disk is full; tried again in 0.01 s"]
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 1
 
 
 # ---------------------------------------------------------------------------------------------------------- kills

@@ -57,6 +57,15 @@ def test_a_rule_is_told_when_it_begins_to_fail() -> None:
     ) == [*(0, 1, 0)]
 
 
+def test_a_subscription_that_was_edited_is_told_what_it_asks_for_now() -> None:
+    """What it had been told before, of another rule, kept it from being told."""
+    with closing(Outbox(":memory:")) as outbox:
+        clearance, gust = wanted('rule = "clearance"'), wanted('rule = "gust"')
+        assert outbox.notice(clearance, [at(1, "restricted", "clearance")], "feed", 1, now=0) == 1
+        assert outbox.notice(gust, [at(2, "restricted", "clearance", "gust")], "feed", 2, now=0) == 1
+        assert outbox.notice(gust, [at(3, "restricted", "gust")], "feed", 3, now=0) == 0
+
+
 def test_what_is_foreseen_is_told_once_it_is_near_and_once_until_it_is_over() -> None:
     soon = wanted('within = "2 h"')
     day = [ahead(0, 3), ahead(1, 3), ahead(1.5, 3), ahead(2, 3.1), nothing_ahead(2.5), ahead(3, 4)]
@@ -73,6 +82,15 @@ def test_a_feed_that_is_read_again_from_its_beginning_queues_nothing() -> None:
     with closing(Outbox(":memory:")) as outbox:
         assert outbox.notice(wanted(), day, "feed", 3, now=0) == 2
         assert outbox.notice(wanted(), day, "feed", 3, now=9) == 0
+
+
+def test_another_feed_begins_anew() -> None:
+    with closing(Outbox(":memory:")) as outbox:
+        for feed, hours in (("monday", 1), ("monday", 2), ("tuesday", 3)):
+            outbox.begin(feed)
+            new = outbox.notice(wanted(), [at(hours, "restricted")], feed, hours, now=0)
+            assert new == (hours != 2)
+        assert (outbox.position("monday"), outbox.position("tuesday")) == (0, 3)
 
 
 def test_what_was_noticed_and_how_far_the_feed_is_are_noted_together_or_not_at_all(tmp_path: Path) -> None:

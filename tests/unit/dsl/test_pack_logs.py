@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from datetime import UTC, datetime
+from fcntl import LOCK_EX, LOCK_NB, flock
 
 import pytest
 
@@ -146,6 +147,24 @@ def test_a_line_that_was_cut_off_never_was(tmp_path):
         second = log.add(pack(LONG), at=NOON, who="eva")
     assert log.path.read_bytes().startswith(whole)
     assert log.packs() == (first, second)
+
+
+def test_who_adds_lets_others_wait_and_takes_no_line_of_theirs_away(tmp_path, monkeypatch):
+    """All behind the lines that had been read was cut off: of 300 that two processes added ten were lost."""
+    log, read = PackLog(tmp_path / "packs.jsonl"), PackLog._logged
+    log.add(pack(DEEP), at=NOON, who="eva")
+
+    def meanwhile(self, number, line):
+        with log.path.open("ab") as other:
+            with pytest.raises(BlockingIOError):
+                flock(other, LOCK_EX | LOCK_NB)
+            other.write(line + b"\n")  # by a program of before
+        return read(self, number, line)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PackLog, "_logged", meanwhile)
+        log.add(pack(LONG), at=NOON, who="bo")
+    assert [each.who for each in log.packs()] == ["eva", "eva", "bo"]
 
 
 def test_a_last_line_that_only_lacks_its_end_counts_and_stays(tmp_path):

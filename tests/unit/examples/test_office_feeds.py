@@ -102,6 +102,35 @@ def test_a_topic_that_is_slow_keeps_the_others_waiting(day_and_rules):
     assert store.newest_ids() == (0, 0)
 
 
+VESSEL = {"mmsi": 7, "draught": 9.0, "length": 0.0, "position": [91.0, 181.0], "destination": "elsewhere"}
+
+
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        (["7"], "record: expected an object but got ['7']"),
+        ({"draught": 9.0}, "mmsi: expected a key but got nothing"),
+        ({**VESSEL, "mmsi": "7"}, "mmsi: expected a whole number but got 7"),
+        ({**VESSEL, "mmsi": [7]}, "mmsi: expected a whole number but got [7]"),
+        ({**VESSEL, "length": "long\x1b"}, "length: expected a number but got long\\x1b"),
+        ({**VESSEL, "draught": True}, "draught: expected a number but got True"),
+        ({**VESSEL, "draught": float("nan")}, "draught: expected a number but got nan"),
+        ({**VESSEL, "position": [91.0]}, "position: expected two numbers but got [91.0]"),
+        ({**VESSEL, "name": 7}, "name: expected a text but got 7"),
+    ],
+)
+def test_a_record_that_does_not_fit_is_told_and_those_after_it_are_used(day_and_rules, capsys, record, why):
+    """It ended the feed, at each start again."""
+    day, rules = day_and_rules
+    feed = KafkaFeed(Store(":memory:"), day, rules)
+    feed.take("vessel", day.start, record)
+    feed.take("vessel", day.start + 1, VESSEL)
+    assert capsys.readouterr().err == f"board: a record of vessel at 2020-06-30 00:00:00 UTC: {why}\n"
+    (reading,) = feed._waiting["vessel"]
+    missing = ("length", "position", "speed")  # AIS's codes for "not available", too
+    assert (reading.values["draught"], [reading.values[name] for name in missing]) == (9.0, [None] * 3)
+
+
 # ------------------------------------------------------------------------------------------------ what fails, in words
 
 ship = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres, beam=metres, course=degrees, kind=str)

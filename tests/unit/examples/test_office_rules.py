@@ -353,3 +353,16 @@ def test_a_run_on_spark_that_begins_anew_has_the_same_rules_in_the_same_micro_ba
     assert published("second") == [version(GOOD[1]), version(GOOD[2])]
     assert seen == [0, 1, 2, 2]  # that of the file at the first micro-batch that is new
     assert store.packs()[-1].number == 3
+
+
+def test_rules_that_read_less_than_the_harbour_s_are_looked_ahead_by(day_and_rules):
+    """A field or a source that they did not declare ended all alerts, and the board's looking ahead."""
+    day, _ = day_and_rules
+    head = TEXT.partition("define a yacht")[0].replace("    course: degrees\n", "")
+    less = re.sub(r"(source stream by|places stream station:).*?\n\n", "", head, flags=re.DOTALL)
+    less = less.replace("    stream station is nearest stream station to position\n", "")
+    pack = RulePack.from_text(less + "wind velocity must be at most 5 kn\n    name: calm\n")
+    ship = next(each.values for each in day.readings if each.source == "vessel")
+    told = Foresight(day, pack).next_change(ship, day.start)
+    assert told is not None
+    assert told.rule == "calm"

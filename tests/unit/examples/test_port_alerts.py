@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from threading import Event
 
 import pytest
 from click.testing import CliRunner
 
+from dsl import RulePack
 from dsl.alerts import Outbox, Subscriptions
 from examples.port.__main__ import main
 from examples.port.inputs import read_day
 from examples.port.office.alerting import LOOK, WORDS, Alerting
 from examples.port.office.alerts_command import alerting_beside, dry_run
-from examples.port.office.foreseen import Next
+from examples.port.office.foreseen import Next, _told
 from examples.port.office.records import GONE, Batch, Change, Failed, Missing, Seen
 from examples.port.office.store import Store
 from examples.port.programs import rule_pack
@@ -23,6 +26,10 @@ from tests.documents import PAGES, of_language
 START = (datetime(2020, 6, 30, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 MINUTE = 60_000_000
 TARGET = '[target.log]\nfile = "alerts.jsonl"\n'
+TIDES = RulePack.from_text(
+    "pack: p\nsubject: vessel\nsource vessel by mmsi:\n    mmsi: number\nsource tide:\n    height: metres\n"
+    "tide height must be at least 2 m\n    name: A\ntide height must be at least 3 m\n    name: B\n"
+)
 SHALLOW = Failed("clearance", "she must stay afloat", "clearance 42 cm", "50 cm", "-8 cm")
 
 
@@ -110,6 +117,47 @@ def test_started_again_it_goes_on_and_tells_nothing_twice(tmp_path, store):
     assert counts == [(1, 0), (1, 0), (0, 0)]
 
 
+def test_a_ship_that_comes_to_a_berth_or_gets_her_name_while_restricted_is_told_to_who_asks_for_them(tmp_path, store):
+    """Changes of verdicts alone were looked at, and hers does not change by that."""
+    wanted = subscribed(tmp_path / "alerts.toml", 'berth = "red-hook"', 'ship = "ANNA"', "ship = 7")
+    reports = [ship(minute, 7, berth, name) for minute, berth, name in (
+        (1, "elsewhere", "MMSI 7"), (5, "elsewhere", "ANNA"), (9, "red-hook", "ANNA"), (12, "red-hook", "ANNA"),
+    )]  # fmt: skip
+    day = [change(1, 7, "restricted", SHALLOW, name="MMSI 7", berth="elsewhere")]
+    written(store, 1, 20, day, reports)
+
+    assert lines(store, wanted) == [
+        "to log: MMSI 7 (7) is restricted since 2020-06-30 00:01 UTC: clearance",
+        "to log: ANNA (7) is restricted since 2020-06-30 00:05 UTC: clearance",
+        "to log: ANNA (7) is restricted since 2020-06-30 00:09 UTC: clearance",
+    ]
+
+
+def test_a_ship_that_comes_to_a_berth_and_is_allowed_by_that_is_not_told(tmp_path, store):
+    wanted = subscribed(tmp_path / "alerts.toml", 'berth = "red-hook"')
+    day = [change(1, 7, "restricted", SHALLOW, berth="bayonne"), change(5, 7, "allowed")]
+    written(store, 1, 20, day, [ship(1, 7, "bayonne"), ship(5, 7)])
+
+    assert lines(store, wanted) == []
+
+
+def test_a_store_that_is_made_anew_in_the_place_of_another_is_told_of_from_its_beginning(tmp_path):
+    """How far the one before had been read counted for it: its first alerts never came."""
+    wanted = subscribed(tmp_path / "alerts.toml", "")
+    counts = []
+    for minute in (1, 5):
+        with closing(Store(str(tmp_path / "office.db"))) as store, closing(Outbox(tmp_path / "outbox.db")) as outbox:
+            alerting = Alerting(store, wanted, outbox, nothing)
+            for number in (1, 2):
+                written(store, number, minute, [change(minute, number, "restricted", SHALLOW)])
+                counts.append(alerting.step())
+            assert Alerting(store, wanted, outbox, nothing).step() == 0
+        for path in tmp_path.glob("office.db*"):
+            path.unlink()
+
+    assert counts == [1, 1, 1, 1]
+
+
 def test_it_begins_with_how_things_stand_and_not_with_the_whole_day(tmp_path, store):
     wanted = subscribed(tmp_path / "alerts.toml", "")
     day = [change(1, 7, "restricted", SHALLOW), change(2, 7, "allowed"), change(3, 8, "restricted", SHALLOW)]
@@ -127,7 +175,7 @@ def test_what_is_foreseen_within_two_hours_is_told_once_and_again_when_it_was_ov
     def low_water(ship, now):
         looked.append((now - START) // MINUTE)
         coming = [each for each in (180, 600) if START + each * MINUTE > now]
-        return Next(START + coming[0] * MINUTE, "restricted", "clearance", "42 cm") if coming else None
+        return Next(START + coming[0] * MINUTE, "restricted", "clearance", "42 cm", ("clearance",)) if coming else None
 
     reports = [ship(minute, 7) for minute in range(0, 720, 30)]
     verdicts = [change(0, 7, "allowed"), change(180, 7, "restricted", SHALLOW), change(240, 7, "allowed")]
@@ -146,12 +194,43 @@ def test_what_is_foreseen_of_a_ship_that_is_restricted_already_is_told_of_the_ru
     written(store, 1, 60, [change(0, 7, "restricted", SHALLOW)], [ship(0, 7)])
 
     def windy(ship, now):
-        return Next(START + 90 * MINUTE, "restricted", "wind", "50 kn")
+        return Next(START + 90 * MINUTE, "restricted", "wind", "50 kn", ("wind",))
 
     assert lines(store, wanted, windy) == [
         "to log: ANNA (7) is restricted since 2020-06-30 00:00 UTC: clearance",
         "to log: ANNA (7) is foreseen to become restricted at 2020-06-30 01:30 UTC: wind",
     ]
+
+
+def test_a_rule_that_is_foreseen_to_hold_again_is_not_told_as_one_that_fails(tmp_path, store):
+    wanted = subscribed(
+        tmp_path / "alerts.toml",
+        'within = "2 h"\nrule = "A"',
+        'within = "2 h"\nbecomes = ["allowed"]',
+    )
+    low, higher, high = (TIDES.check({"vessel": {"mmsi": 7}, "tide": {"height": height}}) for height in (1, 2, 3))
+    written(
+        store, 1, 10, [change(0, 7, "restricted", *(Failed(each, "", "", "", None) for each in "AB"))], [ship(0, 7)]
+    )
+
+    def rising(after):
+        return lambda ship, now: _told(START + 60 * MINUTE, low, after)
+
+    now = "to log: ANNA (7) is restricted since 2020-06-30 00:00 UTC: A, B"
+    assert lines(store, wanted, rising(higher)) == [now]
+    assert lines(store, wanted, rising(high)) == [
+        now,
+        "to log: ANNA (7) is foreseen to become allowed at 2020-06-30 01:00 UTC",
+    ]
+
+
+def test_of_two_rules_that_are_foreseen_to_fail_at_once_both_are_told(tmp_path, store):
+    wanted = subscribed(tmp_path / "alerts.toml", 'within = "2 h"\nrule = "A"', 'within = "2 h"\nrule = "B"')
+    written(store, 1, 10, [change(0, 7, "allowed")], [ship(0, 7)])
+    high, low = (TIDES.check({"vessel": {"mmsi": 7}, "tide": {"height": height}}) for height in (3, 1))
+
+    told = lines(store, wanted, lambda ship, now: _told(START + 60 * MINUTE, high, low))
+    assert told == ["to log: ANNA (7) is foreseen to become restricted at 2020-06-30 01:00 UTC: A, B"] * 2
 
 
 def test_forecasts_are_looked_at_for_those_alone_whom_somebody_asks_about(tmp_path, store):
@@ -167,6 +246,20 @@ def test_forecasts_are_looked_at_for_those_alone_whom_somebody_asks_about(tmp_pa
     assert set(looked) == {7}
 
 
+def test_a_failure_of_looking_ahead_is_told_once_and_verdicts_are_told_all_the_same(tmp_path, store):
+    wanted = subscribed(tmp_path / "alerts.toml", 'within = "2 h"')
+    day = [change(5, 7, "restricted", SHALLOW), change(5, 8, "restricted", SHALLOW)]
+    written(store, 1, 10, day, [ship(4, 7), ship(4, 8)])
+    said = []
+
+    def broken(ship, now):
+        raise ValueError("no forecast")
+
+    with closing(Outbox(tmp_path / "outbox.db")) as outbox:
+        assert Alerting(store, wanted, outbox, broken, tell=said.append).step() == 2
+    assert said == ["cannot look ahead: ValueError: no forecast"]
+
+
 def test_beside_a_board_alerts_are_queued_and_sent(tmp_path, store, capsys):
     wanted = subscribed(tmp_path / "alerts.toml", "")
     written(store, 1, 10, [change(5, 7, "restricted", SHALLOW, name="EVA\r\n\x1b[2J")])
@@ -179,6 +272,26 @@ def test_beside_a_board_alerts_are_queued_and_sent(tmp_path, store, capsys):
 
     (line,) = (tmp_path / "alerts.jsonl").read_text().splitlines()
     assert json.loads(line)["name"] == r"EVA\r\n\x1b[2J"
+
+
+def test_an_outbox_that_cannot_be_written_for_a_while_loses_no_alert(tmp_path, store, monkeypatch, capsys):
+    """The thread that queues them ended."""
+    wanted = subscribed(tmp_path / "alerts.toml", "")
+    written(store, 1, 10, [change(5, 7, "restricted", SHALLOW)])
+    queued, notice, tried = tmp_path / "office.alerts.db", Outbox.notice, Event()
+
+    def failing(*arguments, **named):
+        if tried.is_set():
+            return notice(*arguments, **named)
+        tried.set()
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Outbox, "notice", failing)
+    with alerting_beside(store.where, wanted, queued, nothing):
+        assert tried.wait(20)
+
+    assert len((tmp_path / "alerts.jsonl").read_text().splitlines()) == 1
+    assert "alerts: database or disk is full; tried again in 1 s" in capsys.readouterr().err
 
 
 def test_the_command_prints_what_would_have_been_sent_and_sends_nothing(tmp_path, store, few):

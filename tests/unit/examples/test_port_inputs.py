@@ -86,8 +86,8 @@ def test_a_wind_of_1048_miles_an_hour_is_a_dead_letter():
         (AIS, {"draught_m": "deep"}, "draught_m: expected a number but got deep"),
         (AIS, {"draught_m": "nan"}, "draught_m: expected a number but got nan"),
         (AIS, {"draught_m": "1_0"}, "draught_m: expected a number but got 1_0"),
-        (AIS, {"lat": "91"}, "lat: expected -90 to 90 degrees but got 91"),
-        (AIS, {"lon": "-181"}, "lon: expected -180 to 180 degrees but got -181"),
+        (TIDE, {"lat": "91"}, "lat: expected -90 to 90 degrees but got 91"),
+        (TIDE, {"lon": "-181"}, "lon: expected -180 to 180 degrees but got -181"),
         (AIS, {"cog_deg": "361"}, "cog_deg: expected 0 to 360 degrees but got 361"),
         (AIS, {"mmsi": " "}, "mmsi: expected a key but got a blank"),
         (AIS, {"mmsi": "1.5"}, "mmsi: expected a whole number but got 1.5"),
@@ -175,6 +175,18 @@ def test_blank_cells_are_missing_fields(few):
     ship = next(reading.values for reading in of(read_day(few.path), "vessel") if reading.values["mmsi"] == 1)
     assert ship["name"] == "MMSI 1"
     assert [ship[field] for field in ("draught", "position", "vessel_type", "speed")] == [None] * 4
+
+
+def test_what_ais_says_for_not_available_is_a_missing_field(few):
+    """A ship of draught 0 was allowed at any depth, and one of 102.3 kn did not lie at her berth."""
+    few.add(AIS, mmsi="1", draught_m="0", length_m="0", beam_m="0", ship_type="0", sog_kn="102.3", cog_deg="360")
+    few.add(AIS, mmsi="2", lat="91", lon="181")
+    few.add(AIS, mmsi="3", lat="500", lon="0")
+    day = read_day(few.path)
+    ships = {reading.values["mmsi"]: reading.values for reading in of(day, "vessel")}
+    fields = ("draught", "length", "beam", "vessel_type", "speed", "course")
+    assert [ships[1][field] for field in fields] == [None] * 6
+    assert (ships[2]["position"], ships[3]["position"], day.dead) == (None, None, ())
 
 
 def test_a_row_with_too_few_or_too_many_cells_is_a_dead_letter(few):
