@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from cartesius.expressions.expressions import Expression
     from cartesius.expressions.value_sorts import ValueSort
 
-POLE: Final = 90
-DATE_LINE: Final = 180
-"""The greatest latitude and longitude there are, in degrees."""
 SUBJECT: Final = ""
 """What the expressions of a form call the first slot, whatever its name is."""
 
@@ -240,25 +237,6 @@ def first_known(value: Any, default: Any) -> Any:
     3
     """
     return default if value is None else value
-
-
-def is_on_earth(latitude: float, longitude: float) -> bool:
-    """Whether there is a place of that latitude and longitude.
-
-    >>> is_on_earth(51.9, 4.5), is_on_earth(91.0, 181.0)
-    (True, False)
-    """
-    return abs(latitude) <= POLE and abs(longitude) <= DATE_LINE
-
-
-def position_of(value: Any) -> Any:
-    """Return a position; missing if a coordinate is, or is no number, or none on Earth: AIS has (91, 181) for none.
-
-    >>> position_of((51.9, 4.5)), position_of((51.9, None)), position_of((91.0, 181.0))
-    ((51.9, 4.5), None, None)
-    """
-    latitude, longitude = value
-    return None if latitude is None or longitude is None or not is_on_earth(latitude, longitude) else value
 
 
 def exactly(value: Any) -> Any:

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions.missing_values import is_on_earth
+from cartesius.expressions.value_sorts import is_on_earth
 from dsl.terms.dimensions import INSTANT, NUMBER, POSITION, TRUTH, Choice, Measure
 from dsl.terms.instants import instant_of
 

@@ -30,9 +30,9 @@ from cartesius.expressions.missing_values import (
     first_known,
     is_missing,
     opposite,
-    position_of,
     where_there,
 )
+from cartesius.expressions.value_sorts import position_of
 from dsl.meaning.schedules import SCHEDULE, START
 from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, POSITION, TEXT, TRUTH, Choice, Measure, slack, turn

@@ -20,8 +20,7 @@ import attrs
 
 from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
-from cartesius.expressions.missing_values import is_on_earth
-from cartesius.expressions.value_sorts import is_of_sort
+from cartesius.expressions.value_sorts import is_of_sort, is_on_earth
 from dsl.meaning.schedules import Forecasting, Schedule, scheduled
 from dsl.meaning.term_expressions import constant_in
 from dsl.refusals.errors import DimensionMismatch, refusal

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.expressions.missing_values import is_on_earth
+from cartesius.expressions.value_sorts import is_on_earth
 from dsl.refusals.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.terms.dimensions import NUMBER, POSITION, TEXT, described
 from dsl.terms.terms import Nearest

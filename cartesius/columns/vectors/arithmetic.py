@@ -38,8 +38,9 @@ from cartesius.columns.vectors.lanes import (
     without_nan,
 )
 from cartesius.columns.vectors.vectors import TUPLE, Leaf, NotColumnar, Struct
-from cartesius.expressions.missing_values import DATE_LINE, POLE, Turning, exactly, greatest, least, position_of
+from cartesius.expressions.missing_values import Turning, exactly, greatest, least
 from cartesius.expressions.nulls import COMPARISONS, PROPAGATING, null_aware
+from cartesius.expressions.value_sorts import DATE_LINE, POLE, position_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
