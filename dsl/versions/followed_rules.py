@@ -7,12 +7,20 @@ Source: rules as a stream, as in the broadcast state of Flink.
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, Final, final
 
 from cartesius.errors import CartesiusError
 from dsl.rule_packs import RulePack
 from dsl.text.rule_files import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SETTLED_S: Final = 0.5
+"""How long a file that is written in place has to be left alone until it is followed, in seconds."""
 
 
 @final
@@ -27,7 +35,8 @@ class FollowedRules:
     ...     file = Path(folder, "port.rules")
     ...     _ = file.write_text(head + "draught must be at most 15 m")
     ...     rules = FollowedRules(file)
-    ...     _ = file.write_text(head + "draught must be at most 14 m")
+    ...     _ = Path(folder, "new").write_text(head + "draught must be at most 14 m")
+    ...     _ = Path(folder, "new").replace(file)
     ...     changed = rules.changed()
     ...     changed is rules.pack, rules.changed(), rules.refused
     (True, None, '')
@@ -36,6 +45,7 @@ class FollowedRules:
         path: The file.
         before: The rules that are in force already: the file is then looked at by `changed` alone, and what is wrong
             with it is in ``refused``. None: those of the file.
+        clock: Gives the seconds since the epoch, with which the time of the file's last change is compared.
 
     Raises:
         InvalidRule: It holds no rules, and there are none before.
@@ -43,10 +53,14 @@ class FollowedRules:
         OSError: It cannot be read, and there are none before.
     """
 
-    def __init__(self, path: str | Path, before: RulePack | None = None) -> None:
+    def __init__(
+        self, path: str | Path, before: RulePack | None = None, *, clock: Callable[[], float] = time.time
+    ) -> None:
         """Read the file, unless there are rules before it."""
         self.path = Path(path)
-        self._content = b"" if before is not None else self.path.read_bytes()
+        self._clock = clock
+        self._number = -1  # by which the file system knows the file that was read last
+        self._content = b"" if before is not None else self._read_settled() or b""
         self.pack = self._read(self._content) if before is None else before
         """The rules that were read last, and not refused."""
         self._followed = self.pack
@@ -56,14 +70,15 @@ class FollowedRules:
     def changed(self) -> RulePack | None:
         """Return the new rules if the file has other ones since it was read last; None if not, or if it is wrong.
 
-        A file that is not there at the moment, as an editor is about to put a new one in its place, has not changed.
+        A file that is not there at the moment, as an editor is about to put a new one in its place, has not changed;
+        nor has one that is written in place until it is left alone for a while: half of it may be rules, too.
         """
         try:
-            content = self.path.read_bytes()
+            content = self._read_settled()
         except OSError as error:
             self._content, self.refused = b"", f"{self.path}: {error.strerror}"
             return None
-        if content == self._content:
+        if content is None or content == self._content:
             return None
         self._content = content
         try:
@@ -84,6 +99,15 @@ class FollowedRules:
     def look_again(self) -> None:
         """Let `changed` return the same rules once more: what has to be done before they are followed has failed."""
         self.pack, self._content = self._followed, b""
+
+    def _read_settled(self) -> bytes | None:
+        """Return the content; None if it was just written into the file that was read before."""
+        with self.path.open("rb") as file:
+            content, found = file.read(), os.fstat(file.fileno())
+        if found.st_ino == self._number and 0 <= self._clock() - found.st_mtime < SETTLED_S:
+            return None
+        self._number = found.st_ino
+        return content
 
     def _read(self, content: bytes) -> RulePack:
         return RulePack.from_text(text_of(content, self.path), str(self.path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from datetime import UTC, datetime
 from fcntl import LOCK_EX, LOCK_NB, flock
@@ -13,6 +14,8 @@ from cartesius.errors import InvalidArgument
 from dsl import InvalidRule, RulePack, Source, named, require
 from dsl.units import metres
 from dsl.versions import FollowedRules, PackLog, RuleChange, changes
+from dsl.versions.followed_rules import SETTLED_S
+from tests.unit.dsl.harbour import save
 
 HEAD = """pack: port
 subject: vessel
@@ -223,28 +226,54 @@ def test_who_is_the_user_unless_it_is_said(tmp_path, monkeypatch):
 
 def test_a_file_is_followed_by_its_content(tmp_path):
     file = tmp_path / "port.rules"
-    file.write_text(HEAD + DEEP)
+    save(file, HEAD + DEEP)
     rules = FollowedRules(file)
     assert rules.changed() is None
-    file.write_text(HEAD + "# a comment\n" + DEEP)
+    save(file, HEAD + "# a comment\n" + DEEP)
     assert rules.changed() is None
-    file.write_text(HEAD + DEEP + LONG)
+    save(file, HEAD + DEEP + LONG)
     now = rules.changed()
     assert now is rules.pack
     assert now.version == pack(DEEP, LONG).version
     assert rules.changed() is None
 
 
+def test_half_a_file_that_is_written_in_place_is_not_followed(tmp_path):
+    file, now = tmp_path / "port.rules", [1000.0]
+    save(file, HEAD + DEEP)
+    rules = FollowedRules(file, clock=lambda: now[0])
+    for text in (HEAD, HEAD + LONG):
+        file.write_text(text)
+        os.utime(file, (now[0], now[0]))
+        now[0] += SETTLED_S / 2
+        assert (rules.changed(), rules.refused) == (None, "")
+    now[0] += SETTLED_S / 2
+    changed = rules.changed()
+    assert changed is not None
+    assert changed.version == pack(LONG).version
+
+
+def test_a_file_that_replaces_another_is_followed_at_once(tmp_path):
+    file, new = tmp_path / "port.rules", tmp_path / "new.rules"
+    save(file, HEAD + DEEP)
+    new.write_text(HEAD + LONG)
+    now = new.stat().st_mtime
+    rules = FollowedRules(file, clock=lambda: now)
+    new.replace(file)
+    assert rules.changed() is not None
+
+
 def test_a_file_that_is_wrong_leaves_the_rules_as_they_were(tmp_path):
     file = tmp_path / "port.rules"
-    file.write_text(HEAD + DEEP)
+    save(file, HEAD + DEEP)
     rules = FollowedRules(file)
     before = rules.pack
-    file.write_text(HEAD + "draught must be at most 15 knots\n")
+    save(file, HEAD + "draught must be at most 15 knots\n")
     assert rules.changed() is None
     assert "port.rules" in rules.refused
     assert "knots" in rules.refused
     file.write_bytes(b"\xff")
+    os.utime(file, (0, 0))
     assert rules.changed() is None
     assert "port.rules: is no text in UTF-8" in rules.refused
     with pytest.raises(InvalidArgument, match=r"port\.rules: is no text in UTF-8; save it"):
@@ -253,7 +282,7 @@ def test_a_file_that_is_wrong_leaves_the_rules_as_they_were(tmp_path):
     assert rules.changed() is None
     assert "No such file" in rules.refused
     assert rules.pack is before
-    file.write_text(HEAD + LONG)
+    save(file, HEAD + LONG)
     assert rules.changed() is rules.pack is not before
     assert rules.refused == ""
 

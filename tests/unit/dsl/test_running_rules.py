@@ -12,6 +12,7 @@ from cartesius import Delete, Engine
 from cartesius.errors import InvalidArgument, SnapshotMismatch
 from dsl import InvalidRule, RulePack
 from dsl.versions import FollowedRules, PackLog, RunningRules
+from tests.unit.dsl.harbour import save
 
 HEAD = """pack: port
 subject: vessel
@@ -185,16 +186,16 @@ def test_a_rule_that_raises_on_what_came_when_it_could_be_undecided_is_mended():
 
 def test_a_file_is_followed_and_who_changed_it_is_logged(tmp_path):
     file, log = tmp_path / "port.rules", PackLog(tmp_path / "packs.jsonl")
-    file.write_text(HEAD + RULES[0])
+    save(file, HEAD + RULES[0])
     followed, rules = FollowedRules(file), running(RULES[0])
     assert rules.follow(followed, log, at=NOON) == []
-    file.write_text(HEAD + RULES[0] + RULES[1])
+    save(file, HEAD + RULES[0] + RULES[1])
     events = rules.follow(followed, log, at=NOON, who="eva")
     assert {event.value.value.pack for event in events} == {pack(*RULES[:2]).version}
     assert [(one.version, one.at, one.who) for one in log.packs()] == [(pack(*RULES[:2]).version, NOON, "eva")]
     for wrong in (HEAD + "draught must\n", HEAD.replace("port", "quay", 1) + RULES[1]):
         before = rules.snapshot()
-        file.write_text(wrong)
+        save(file, wrong)
         assert rules.follow(followed, log, at=NOON) == []
         assert followed.refused
         assert rules.snapshot() == before
@@ -221,7 +222,7 @@ def test_a_file_that_is_put_back_is_followed_again_and_one_that_was_gone_is_no_c
     assert rules.follow(followed, log, at=NOON) == []
     assert "No such file" in followed.refused
     for text, is_refused in ((RULES[0], False), ("number of berth must be at least 1\n", True), (RULES[0], False)):
-        file.write_text(HEAD + text)
+        save(file, HEAD + text)
         assert rules.follow(followed, log, at=NOON) == []
         assert bool(followed.refused) is is_refused
     assert log.packs() == ()
@@ -238,9 +239,9 @@ def test_beside_a_rule_that_compares_with_now_and_stays_others_change():
 
 def test_where_the_log_cannot_be_written_the_rules_before_go_on_and_the_next_look_tries_again(tmp_path):
     file, log = tmp_path / "port.rules", PackLog(tmp_path / "packs.jsonl")
-    file.write_text(HEAD + RULES[0])
+    save(file, HEAD + RULES[0])
     followed, rules = FollowedRules(file), running(RULES[0])
-    file.write_text(HEAD + RULES[0] + RULES[1])
+    save(file, HEAD + RULES[0] + RULES[1])
     (tmp_path / "file").write_text("")
     before = rules.snapshot()
     for wrong, options in ((PackLog(tmp_path / "file" / "packs.jsonl"), {"at": NOON}), (log, {})):

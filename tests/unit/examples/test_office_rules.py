@@ -26,6 +26,7 @@ from examples.port.office.spark_feed import SparkFeed
 from examples.port.office.store import Store
 from examples.port.rule_changes import RuleChanges
 from examples.port.running import Telling, judged_on_spark
+from tests.unit.dsl.harbour import save
 from tests.unit.examples.test_office_feeds import day_and_rules, told, topics
 
 __all__ = ["day_and_rules"]  # a fixture
@@ -124,21 +125,21 @@ def test_rules_that_change_at_any_moment_say_what_they_would_have_said(
     start, is_early, steps, the_day, fresh, tmp_path_factory
 ):
     day, file = the_day(), tmp_path_factory.mktemp("rules") / "port.rules"
-    file.write_text(GOOD[0])
+    save(file, GOOD[0])
     office, in_force, hour, bad = Office(day, file, start), 0, 0.0, 0
     if is_early:  # killed before its first batch, and the file changed
-        file.write_text(GOOD[1])
+        save(file, GOOD[1])
         in_force = 1
         office.begin()
         office.until(0.0)
     office.until(0.0)
     for hours, change, is_killed in steps:
         if isinstance(change, int):
-            file.write_text(GOOD[change])
+            save(file, GOOD[change])
             in_force = change
         elif change == "bad":
             bad += 1
-            file.write_text(BAD[bad % len(BAD)])
+            save(file, BAD[bad % len(BAD)])
         hour += hours
         office.until(hour)
         now = day.start + int(min(start + hour, 24) * HOUR)
@@ -158,12 +159,12 @@ def test_rules_that_change_at_any_moment_say_what_they_would_have_said(
 
 def test_a_change_while_the_office_was_closed_holds_when_it_opens(day_and_rules, fresh, tmp_path):
     day, file = day_and_rules[0], tmp_path / "port.rules"
-    file.write_text(GOOD[0])
+    save(file, GOOD[0])
     office = Office(day, file)
     office.until(7.0)
     office.until(8.0)
     before = told(office.store)
-    file.write_text(GOOD[1])
+    save(file, GOOD[1])
     office.begin()
     office.until(8.0)
     changes, readings = told(office.store)
@@ -178,11 +179,11 @@ def test_rules_that_are_refused_lose_no_change_that_time_alone_has_made(day_and_
     stale = TEXT.replace("source wind by station:", "source wind by station, stale after 20 minutes:")
     offices = []
     for is_tried in (False, True):
-        file.write_text(stale)
+        save(file, stale)
         office = Office(day, file)
         for hour in (0.5, 2.35, 2.5, 4.0, 24.0):  # at 02:20 the wind is too old, and at 02:24 the next reading comes
             office.until(hour)
-            file.write_text(stale.replace("pack: port", "pack: quay") if is_tried and hour == 2.35 else stale)
+            save(file, stale.replace("pack: port", "pack: quay") if is_tried and hour == 2.35 else stale)
         offices.append(office)
     plain, tried = (told(office.store) for office in offices)
     assert {each.status for each in plain[0]} >= {"allowed", "unknown"}
@@ -191,7 +192,7 @@ def test_rules_that_are_refused_lose_no_change_that_time_alone_has_made(day_and_
 
 def test_the_stream_tells_who_changed_what_and_why_something_is_refused(day_and_rules, tmp_path):
     day, file = day_and_rules[0], tmp_path / "port.rules"
-    file.write_text(GOOD[0])
+    save(file, GOOD[0])
     office = Office(day, file)
     office.until(1.0)
     following, foresight = Following(office.store), Foresight(day, RulePack.from_text(GOOD[0]))
@@ -203,12 +204,12 @@ def test_the_stream_tells_who_changed_what_and_why_something_is_refused(day_and_
         following.look()
         return [json.loads(each.data) for each in following.after(last) if each.event == "pack"]
 
-    file.write_text(BAD[0])
+    save(file, BAD[0])
     (said,) = news()
     assert (len(said["changes"]), said["refused"]["who"]) == (1, file.owner())
     assert "port.rules" in said["refused"]["why"]
     assert news() == []
-    file.write_text(GOOD[3])
+    save(file, GOOD[3])
     (said,) = news()
     assert said["refused"] is None
     assert (said["version"], said["who"]) == (version(GOOD[3]), file.owner())
@@ -219,7 +220,7 @@ def test_the_stream_tells_who_changed_what_and_why_something_is_refused(day_and_
 def test_a_file_about_another_harbour_begins_no_office_and_changes_none(day_and_rules, tmp_path):
     file, rules = tmp_path / "port.rules", day_and_rules[1]
     head = "pack: port\nsubject: crane\nsource crane by id:\n    id: text\n    reach: metres\n"
-    file.write_text(head + "reach must be at most 90 m\n")
+    save(file, head + "reach must be at most 90 m\n")
     with pytest.raises(InvalidRule, match=r"port.rules: expected rules over vessel, .* but got 'crane'"):
         opened(file, rules)
     assert opened(file, rules, [noted(rules, 0, 0, "eva")]).pack.version == rules.version
@@ -318,7 +319,7 @@ def test_a_run_on_spark_without_a_file_does_not_mix_its_rules_with_those_of_a_st
 
 def test_a_run_on_spark_that_begins_anew_has_the_same_rules_in_the_same_micro_batches(day_and_rules, tmp_path):
     day, file, store, lines = day_and_rules[0], tmp_path / "port.rules", Store(":memory:"), []
-    file.write_text(GOOD[0])
+    save(file, GOOD[0])
 
     def begin(folder):
         rules = FollowedRules(file)
@@ -331,10 +332,10 @@ def test_a_run_on_spark_that_begins_anew_has_the_same_rules_in_the_same_micro_ba
     office, changes = begin("first")
     office.write([], 0)
     changes.look(1)
-    file.write_text(GOOD[1])
+    save(file, GOOD[1])
     office.write([], 1)
     changes.look(2)
-    file.write_text(BAD[1])
+    save(file, BAD[1])
     office.write([], 2)
     changes.look(3)
     assert published("first") == [version(GOOD[1])]
@@ -342,7 +343,7 @@ def test_a_run_on_spark_that_begins_anew_has_the_same_rules_in_the_same_micro_ba
     assert [(each.version, each.number, each.at) for each in store.packs()] == [
         (version(GOOD[0]), 0, day.start), (version(GOOD[1]), 2, day.start + 2 * HOUR),
     ]  # fmt: skip
-    file.write_text(GOOD[2])
+    save(file, GOOD[2])
     office, changes = begin("second")  # the driver died
     assert changes.pack.version == version(GOOD[0])
     seen = []

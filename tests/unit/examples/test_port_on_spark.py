@@ -17,6 +17,7 @@ from examples.port.inputs import SOURCES, Reading, read_day
 from examples.port.office.records import noted
 from examples.port.programs import rule_pack
 from examples.port.slices import number_of_slices, slice_of
+from tests.unit.dsl.harbour import save
 
 from .conftest import AIS, DATA, TIDE
 
@@ -148,7 +149,7 @@ def test_rules_that_change_under_way_hold_from_the_next_micro_batch_on(spark, fe
     day, file = read_day(few.path), tmp_path / "port.rules"
     before = (ROOT / "examples/rules/new_york.rules").read_text(encoding="utf-8")
     after = before.replace("wind velocity must be at most 45 kn", "wind velocity must be at most 1 kn")
-    file.write_text(before, encoding="utf-8")
+    save(file, before)
     rules, lines, tried = FollowedRules(file), [], [after, after.replace("pack: port", "pack: quay"), after + "must"]
     packs = {rules.pack.version: 0, RulePack.from_text(after).version: 1}
 
@@ -158,7 +159,7 @@ def test_rules_that_change_under_way_hold_from_the_next_micro_batch_on(spark, fe
         def write(self, rows, number):
             said.extend((number, packs[row["pack"]]) for row in rows)
             if tried:
-                file.write_text(tried.pop(0), encoding="utf-8")
+                save(file, tried.pop(0))
 
         def finish(self):
             pass
