@@ -52,7 +52,8 @@ def normalised(array: pa.Array | pa.ChunkedArray, field: pa.Field) -> Vector:
     """
     kind = _kind(array.type)
     if kind is None:
-        return of_values([*map(_with_mappings(array.type), array.to_pylist())])
+        values, made = array.to_pylist(), _with_mappings(array.type)
+        return of_values(values if made is None else [*map(made, values)])
     if pa.types.is_run_end_encoded(array.type):
         return normalised(pc.run_end_decode(array), field)
     if pa.types.is_dictionary(array.type) and array.type.value_type != kind:
@@ -62,19 +63,30 @@ def normalised(array: pa.Array | pa.ChunkedArray, field: pa.Field) -> Vector:
     return from_arrow(array, field)
 
 
-def _with_mappings(kind: pa.DataType) -> Callable[[Any], Any]:
-    """Return what makes of a value, as Arrow gives it, one whose maps are mappings, and no lists of pairs."""
+def _with_mappings(kind: pa.DataType) -> Callable[[Any], Any] | None:
+    """Return what makes of a value, as Arrow gives it, one whose maps are no lists of pairs; None: it has no maps."""
     types = pa.types
     if types.is_map(kind) and not types.is_nested(kind.key_type):  # which no mapping has as keys
-        to_key, to_item = _with_mappings(kind.key_type), _with_mappings(kind.item_type)
-        return lambda pairs: None if pairs is None else {to_key(key): to_item(item) for key, item in pairs}
+        to_item = _with_mappings(kind.item_type) or _itself
+        return lambda pairs: None if pairs is None else {key: to_item(item) for key, item in pairs}
     if types.is_list(kind) or types.is_large_list(kind):
         inner = _with_mappings(kind.value_type)
-        return lambda values: None if values is None else [inner(value) for value in values]
+        return inner and (lambda values: None if values is None else [*map(inner, values)])
     if types.is_struct(kind):
-        fields = {field.name: _with_mappings(field.type) for field in kind}
-        return lambda value: None if value is None else {name: made(value[name]) for name, made in fields.items()}
-    return lambda value: value
+        fields = {field.name: made for field in kind if (made := _with_mappings(field.type)) is not None}
+        return _with_fields(fields) if fields else None
+    return None
+
+
+def _with_fields(fields: Mapping[str, Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    def made(value: Any) -> Any:
+        return None if value is None else {**value, **{name: make(value[name]) for name, make in fields.items()}}
+
+    return made
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _with_plain_words(array: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
