@@ -176,6 +176,33 @@ def test_a_push_that_fails_is_no_part_of_what_rows_were_made_of(a):
     assert "refused" not in engine.why(row)
 
 
+def noted(engine):
+    """All that is recorded, as values."""
+    record = engine._world.provenance
+    events = {key: (one.parts, [*one.seen], [*one.left], [*one.results]) for key, one in record.records.items()}
+    return events, dict(record._first), dict(record._taken), [*record.calls]
+
+
+@pytest.mark.parametrize("change", [Update(1, "b"), Update(2, "a")], ids=repr)
+def test_a_push_that_fails_leaves_all_that_is_noted_as_it_was(change):
+    table, is_broken = Reactive("t", table=True), [False]
+
+    def refused(x):
+        if is_broken[0]:
+            raise Broken
+        return x
+
+    values = correlate(x=table, yields=lambda x: x, restrict=retracting() | as_table(lambda x: x), name="values")
+    rows = combine_updates(table, "", add)
+    engine = Engine(values, rows, correlate(x=rows, y=values, yields=lambda x, y: refused((x, y))), trace=True)
+    engine.push(table, Update(1, "a"), at=5)
+    before = noted(engine)
+    is_broken[0] = True
+    with pytest.raises(Broken):
+        engine.push(table, change, at=5)
+    assert noted(engine) == before
+
+
 def test_a_row_that_a_gate_has_changed_names_the_change_that_came():
     t = Reactive("t", table=True)
     engine = Engine(combine_updates(t, "", add), trace=True)

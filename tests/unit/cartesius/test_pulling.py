@@ -626,6 +626,42 @@ def test_who_takes_a_feed_over_goes_on_with_what_else_it_hears():
     play_out(main)
 
 
+def test_what_a_source_that_failed_fed_is_fed_by_no_heir():
+    async def failing():
+        yield 1
+        message = "the source failed"
+        raise OSError(message)
+
+    async def main():
+        source = Reactive("source")
+        engine = Engine(one_way(source))
+        first = asyncio.create_task(collect(engine, sources={source: failing()}))
+        other = asyncio.create_task(collect(engine))
+        with pytest.raises(OSError, match="the source failed"):
+            await first
+        assert (engine.feeds, engine.fed) == ([], set())
+        assert await collect(engine, sources={source: coming(2)}) == [2]
+        assert await other == [1, 2]
+
+    play_out(main)
+
+
+def test_who_was_left_in_another_loop_takes_no_feed_over():
+    async def main():
+        source = Reactive("source")
+        engine = Engine(one_way(source))
+        other = asyncio.new_event_loop()
+        other.close()  # as if who ran it had died in the middle of an iteration
+        engine.hearing.append((other, asyncio.Queue(), {}))
+        async for event in engine.events({source: coming(*range(100))}):
+            if event.value == 3:
+                break
+        await settle()
+        assert (engine.feeds, engine.fed) == ([], set())
+
+    play_out(main)
+
+
 def test_an_error_that_nobody_was_told_is_told_to_who_goes_on():
     async def failing():
         yield 1
