@@ -183,8 +183,8 @@ def noted(engine):
     return events, dict(record._first), dict(record._taken), [*record.calls]
 
 
-@pytest.mark.parametrize("change", [Update(1, "b"), Update(2, "a")], ids=repr)
-def test_a_push_that_fails_leaves_all_that_is_noted_as_it_was(change):
+@pytest.mark.parametrize("changes", [[Update(1, "b")], [Update(2, "a")], [Delete(1), Update(2, "a")]], ids=repr)
+def test_a_push_that_fails_leaves_all_that_is_noted_as_it_was(changes):
     table, is_broken = Reactive("t", table=True), [False]
 
     def refused(x):
@@ -195,11 +195,12 @@ def test_a_push_that_fails_leaves_all_that_is_noted_as_it_was(change):
     values = correlate(x=table, yields=lambda x: x, restrict=retracting() | as_table(lambda x: x), name="values")
     rows = combine_updates(table, "", add)
     engine = Engine(values, rows, correlate(x=rows, y=values, yields=lambda x, y: refused((x, y))), trace=True)
-    engine.push(table, Update(1, "a"), at=5)
+    for change in [Update(1, "a"), *changes[:-1]]:
+        engine.push(table, change, at=5)
     before = noted(engine)
     is_broken[0] = True
     with pytest.raises(Broken):
-        engine.push(table, change, at=5)
+        engine.push(table, changes[-1], at=5)
     assert noted(engine) == before
 
 
