@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from cartesius.data.events import EARLIEST, LATEST
-from cartesius.errors import shortened
+from cartesius.errors import as_text, shortened
 
 if TYPE_CHECKING:
     from cartesius.data.calendars import Calendar
@@ -30,7 +30,7 @@ def call_text(call: Call | None, calendar: Calendar) -> str:
     if call.event is not None:
         event = call.event
         time = calendar.text(event.start, event.end)
-        return f"{event.reactive} {shortened(repr(event.value))} comes, at {time}."
+        return f"{event.reactive} {shortened(as_text(event.value))} comes, at {time}."
     if call.kind == "advance":
         return f"The clock is advanced to {calendar.text(call.time)}."
     return f"The input {call.ended} ends." if call.kind == "end" else "All inputs end."
