@@ -102,7 +102,7 @@ def automaton(output: Reactive) -> str:
     """Draw what a correlation waits for, as the text of an SVG. A notebook shows the picture.
 
     A state is the variables that are bound, an arrow the event that is the next part, with the conditions on it. Dashed
-    arrows are what must not come, and time.
+    arrows are what must not come, or does not, and time.
 
     >>> from cartesius import Reactive, correlate
     >>> from cartesius.pictures import automaton
@@ -121,7 +121,8 @@ def automaton(output: Reactive) -> str:
         output: What `correlate` returned.
 
     Raises:
-        InvalidArgument: No correlation, or one of which more than 16 sets of variables may be bound.
+        InvalidArgument: No correlation, or one of which more than 16 sets of variables may be bound, or more than three
+            of one size.
 
     Source:
         Agrawal et al., SIGMOD 2008 (SASE+).

@@ -10,13 +10,14 @@ import re
 import unicodedata
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     Child: TypeAlias = "Element | str"
 
+Data = TypeVar("Data")
 _WIDTH = 6.8  # of a letter of 12 pixels
 _UNFIT = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
@@ -30,6 +31,20 @@ def visible(text: str) -> str:
     'a\\x1b[31m'
     """
     return _UNFIT.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def all_visible(data: Data) -> Data:
+    r"""Return data for JSON with all its texts `visible`.
+
+    >>> all_visible({"a": ["\x1b", 7]})
+    {'a': ['\\x1b', 7]}
+    """
+    said: Any = data
+    if isinstance(said, dict):
+        said = {name: all_visible(one) for name, one in said.items()}
+    elif isinstance(said, list):
+        said = list(map(all_visible, said))
+    return visible(said) if isinstance(said, str) else said  # type: ignore[no-any-return]  # of the same type
 
 
 def element(tag: str, *children: Child, **attributes: object) -> Element:
