@@ -10,14 +10,13 @@ import re
 import unicodedata
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     Child: TypeAlias = "Element | str"
 
-Data = TypeVar("Data")
 _WIDTH = 6.8  # of a letter of 12 pixels
 _UNFIT = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
@@ -33,18 +32,17 @@ def visible(text: str) -> str:
     return _UNFIT.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def all_visible(data: Data) -> Data:
+def all_visible(data: Any) -> Any:
     r"""Return data for JSON with all its texts `visible`.
 
     >>> all_visible({"a": ["\x1b", 7]})
     {'a': ['\\x1b', 7]}
     """
-    said: Any = data
-    if isinstance(said, dict):
-        said = {name: all_visible(one) for name, one in said.items()}
-    elif isinstance(said, list):
-        said = list(map(all_visible, said))
-    return visible(said) if isinstance(said, str) else said  # type: ignore[no-any-return]  # of the same type
+    if isinstance(data, dict):
+        return {name: all_visible(one) for name, one in data.items()}
+    if isinstance(data, list):
+        return list(map(all_visible, data))
+    return visible(data) if isinstance(data, str) else data
 
 
 def element(tag: str, *children: Child, **attributes: object) -> Element:

@@ -244,7 +244,8 @@ class Answers:
 
 
 def _told(ask: Callable[[Json], Json], draft: Json) -> Json:
-    return all_visible(ask(draft))
+    answer: Json = all_visible(ask(draft))
+    return answer
 
 
 class _Ids:

@@ -492,7 +492,7 @@ def boxes_of(picture):
     """Return what is written, and where: left, right, top and bottom."""
     found = []
     for one in ElementTree.fromstring(picture).iter(f"{SVG}text"):
-        x, y, half = float(one.get("x")), float(one.get("y")), width_of(one.text) / 2
+        x, y, half = float(one.get("x", "")), float(one.get("y", "")), width_of(one.text or "") / 2
         found.append((x - half, x + half, y - 10, y + 2))
     return found
 
@@ -500,7 +500,7 @@ def boxes_of(picture):
 def lines_of(picture):
     """Return the straight parts of the arrows that slant, as pairs of points."""
     for one in ElementTree.fromstring(picture).iter(f"{SVG}path"):
-        if slanted := re.fullmatch(r"M\S+ (\S+)H(\S+)L(\S+) (\S+)H\S+", one.get("d")):
+        if slanted := re.fullmatch(r"M\S+ (\S+)H(\S+)L(\S+) (\S+)H\S+", one.get("d", "")):
             y, x, to_x, to_y = map(float, slanted.groups())
             yield (x, y), (to_x, to_y)
 
