@@ -31,12 +31,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parser().parse_args(given[:until])
     try:
         program, name = ran(chosen.program, chosen.arguments + given[until + 1 :])
-        if chosen.events is None:
-            recordings, first = recordings_of(program, name)
-        else:
-            recordings, first = [fed(program, name, chosen.events, Engine)], 0
         call, browse = "python -m cartesius show", not chosen.no_browser
-        show_recordings(recordings, first, call=call, title=program.title, port=chosen.port, browse=browse)
+        with program.in_place():  # the page runs its bodies again
+            if chosen.events is None:
+                recordings, first = recordings_of(program, name)
+            else:
+                recordings, first = [fed(program, name, chosen.events, Engine)], 0
+            show_recordings(recordings, first, call=call, title=program.title, port=chosen.port, browse=browse)
     except ProgramFailed as error:
         return _fail(str(error))
     except (InvalidArgument, NotInstalled) as error:
@@ -60,7 +61,8 @@ def _parser() -> argparse.ArgumentParser:
         "program", metavar="PROGRAM", help="FILE.py or a module; with :NAME, the engine or reactive NAME of it"
     )
     show.add_argument("arguments", metavar="ARGUMENT", nargs="*", help="the program's own arguments, after --")
-    show.add_argument("--events", type=Path, metavar="FILE", help="JSON lines to feed to a reactive of the program")
+    fed_with = "JSON lines to feed to an engine like the one named, or to a reactive, with times in microseconds"
+    show.add_argument("--events", type=Path, metavar="FILE", help=fed_with)
     add_page_options(show)
     return parser
 

@@ -10,7 +10,7 @@ import difflib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 class CartesiusError(Exception):
@@ -51,6 +51,22 @@ def shortened(text: str, longest: int = 500) -> str:
     'a long… (6 characters more)'
     """
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text) - longest} characters more)"
+
+
+def as_text(value: object, write: Callable[[object], str] = repr) -> str:
+    """Return a value as text, or why it has none: what an engine takes, a message or a record of it does not refuse.
+
+    >>> as_text("tea"), as_text(7, str), as_text(10**5000)
+    ("'tea'", '7', '<int without a text: ValueError>')
+
+    Args:
+        value: Any.
+        write: Makes the text.
+    """
+    try:
+        return write(value)
+    except Exception as error:  # users' classes may raise anything, and some numbers are too long for Python
+        return f"<{type(value).__name__} without a text: {type(error).__name__}>"
 
 
 def places_of(error: BaseException) -> list[str]:

@@ -43,6 +43,7 @@ pip install "cartesius-joins[columns]"
     Raises:
         NotInstalled: A package of others is not there. One of ours is a mistake of ours, and its error passes as it is,
             as does that of a package which is there, but fails.
+        SystemExit: It is not there, and Python imports it on the way to what ``python -m`` runs.
     """
     try:
         yield
@@ -51,6 +52,9 @@ pip install "cartesius-joins[columns]"
         if missing in {"", "cartesius", *NAMESAKES}:
             raise
         message = f'{call}: expected the package {missing} but it is not installed; pip install "{requirement}"'
+        if sys.argv[:1] == ["-m"]:  # Python is still looking for the command that it shall run: nobody can catch it
+            message += ", or the extra of the command, if it has one of its name"
+            raise SystemExit(message) from None
         raise NotInstalled(message, name=missing) from None
 
 

@@ -56,8 +56,11 @@ def marble_diagram(
         show_time: Writes a time below the axis, which is a datetime if times came so; by default as a number, or that.
 
     Raises:
-        InvalidArgument: An engine without ``trace=True``, or something else.
+        InvalidArgument: An engine without ``trace=True``, or something else; no text as title, or of a time.
     """
+    if not isinstance(title, str) or not callable(show_time):
+        message = f"marble_diagram: expected a text and a function but got title={title!r} and show_time={show_time!r}"
+        raise InvalidArgument(message)
     if isinstance(source, Engine):
         recorded = source._recorded("marble_diagram")
         lanes, calendar = recorded.lanes(names=source.inputs), recorded.calendar
@@ -67,7 +70,17 @@ def marble_diagram(
     else:
         calendar = Calendar(MICROSECOND)
         lanes = _lanes(source, calendar)
-    return drawing(marble_svg(lanes, title=title, time_text=lambda time: show_time(calendar.time(time))))
+
+    def time_text(time: float) -> str:
+        text = show_time(calendar.time(time))
+        if not isinstance(text, str):
+            message = (
+                f"marble_diagram: expected show_time to return a text but it returned {text!r}; write show_time=str"
+            )
+            raise InvalidArgument(message)
+        return text
+
+    return drawing(marble_svg(lanes, title=title, time_text=time_text))
 
 
 def _lanes(events: Iterable[Event], calendar: Calendar) -> list[Lane]:
@@ -89,7 +102,7 @@ def automaton(output: Reactive) -> str:
     """Draw what a correlation waits for, as the text of an SVG. A notebook shows the picture.
 
     A state is the variables that are bound, an arrow the event that is the next part, with the conditions on it. Dashed
-    arrows are what must not come, and time.
+    arrows are what must not come, or does not, and time.
 
     >>> from cartesius import Reactive, correlate
     >>> from cartesius.pictures import automaton
@@ -108,7 +121,8 @@ def automaton(output: Reactive) -> str:
         output: What `correlate` returned.
 
     Raises:
-        InvalidArgument: No correlation, or one of which more than 16 sets of variables may be bound.
+        InvalidArgument: No correlation, or one of which more than 16 sets of variables may be bound, or more than three
+            of one size.
 
     Source:
         Agrawal et al., SIGMOD 2008 (SASE+).
@@ -138,8 +152,16 @@ def load_ipython_extension(shell: Any) -> None:
 def _list_html(value: list[Any]) -> str | None:
     if value and all(isinstance(one, Event) for one in value):
         return events_html(value)
-    is_rows = len(value) > 1 and all(isinstance(one, Record | dict) and [*one] == [*value[0]] for one in value)
-    return records_html([*value[0]], value, len(value)) if is_rows else None
+    names = [_names(one) for one in value]
+    if len(value) < 2 or not names[0] or any(one != names[0] for one in names):
+        return None
+    return records_html(names[0], ([one[name] for name in names[0]] for one in value[:MOST_ROWS]), len(value))
+
+
+def _names(value: Any) -> list[str] | None:
+    """Return the names of the fields of a record, or of a dict whose keys are names."""
+    are_names = isinstance(value, Record | dict) and all(type(name) is str for name in value)
+    return [*value] if are_names else None
 
 
 def _dict_html(value: dict[Any, Any]) -> str | None:
@@ -147,4 +169,5 @@ def _dict_html(value: dict[Any, Any]) -> str | None:
 
 
 def _arrow_html(value: Any) -> str:
-    return records_html(value.column_names, value.slice(0, MOST_ROWS).to_pylist(), value.num_rows)
+    columns = [column.to_pylist() for column in value.slice(0, MOST_ROWS).columns]  # two may have one name
+    return records_html(value.column_names, zip(*columns, strict=True), value.num_rows)

@@ -53,6 +53,14 @@ def test_the_python_of_a_page_runs(page: Path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_a_page_that_uses_examples_says_that_they_are_in_a_clone(page: Path):
+    text = page.read_text(encoding="utf-8")
+    if re.search(r"python -m (cartesius show )?examples|(from|import) examples\b", text):
+        for_developers = page in (ROOT / "CONTRIBUTING.md", DOCS / "rationale.md")
+        assert for_developers or "clone of the repository" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_no_block_of_a_page_escapes(page: Path):
     found = blocks(page.read_text(encoding="utf-8"))
     unknown = [(block.above, block.language or "no language") for block in found if block.language not in LANGUAGES]

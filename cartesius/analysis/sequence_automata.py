@@ -10,6 +10,7 @@ Source: Agrawal et al., Efficient pattern matching over event streams, SIGMOD 20
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -17,35 +18,36 @@ from cartesius.data.value_texts import shown
 from cartesius.drawing.automaton_diagrams import Arrow, State, automaton_svg
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Expression, show, slots_of
-from cartesius.plan.nodes import InSequence, Lasting, Let, Never, Runs, Within
+from cartesius.plan.nodes import InSequence, Lasting, Let, May, Never, Runs, Within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Slot
     from cartesius.plan.nodes import Node
 
-_MOST = 16
+_MOST, _MOST_ABOVE = 16, 3
 _OVER = "over"
 
 
 def has_sequence(join: Join) -> bool:
     """Whether something must come after something else, or must not come at all; and the automaton is of a size."""
-    return any(isinstance(node, InSequence | Never | Runs) for node in _nodes(join)) and len(_ideals(join)) <= _MOST
+    return any(isinstance(node, InSequence | Never | Runs) for node in _nodes(join)) and _is_drawn(_ideals(join))
 
 
 def automaton_of(join: Join) -> str:
     """Return the text of an SVG of the automaton of a correlation.
 
     Raises:
-        InvalidArgument: More than 16 sets of variables may be bound.
+        InvalidArgument: More than 16 sets of variables may be bound, or more than three of one size.
     """
     ideals = _ideals(join)
-    if len(ideals) > _MOST:
+    if not _is_drawn(ideals):
         message = (
-            f"automaton: expected a correlation with at most {_MOST} states but {join.name} has {len(ideals)}, one for"
-            " each set of variables that may be bound; put its variables into a sequence by in_sequence"
+            f"automaton: expected a correlation with at most {_MOST} states, and {_MOST_ABOVE} above each other, but"
+            f" {join.name} has more, one for each set of variables that may be bound; put its variables into a"
+            " sequence by in_sequence"
         )
         raise InvalidArgument(message)
     parts = _parts(join)
@@ -57,9 +59,18 @@ def automaton_of(join: Join) -> str:
     if _waits(join):
         states.append(State("match", "match", is_final=True))
         arrows.append(Arrow(_name(ideals[-1]), "match", "when its time has passed", is_dashed=True))
+    for bound, lacking in _partial(join, ideals):
+        told = f"match without {lacking}"
+        states.append(State(told, is_final=True))
+        arrows.append(Arrow(_name(bound), told, f"no {lacking}", is_dashed=True))
     if any(arrow.target == _OVER for arrow in arrows):
         states.append(State(_OVER, "no match"))
     return automaton_svg(states, arrows, title=f"The automaton of {join.name}")
+
+
+def _is_drawn(ideals: Sequence[Sequence[Slot]]) -> bool:
+    """Whether a picture can be read."""
+    return len(ideals) <= _MOST and max(Counter(map(len, ideals)).values()) <= _MOST_ABOVE
 
 
 def _nodes(join: Join) -> list[Node]:
@@ -130,8 +141,7 @@ def _advancing(join: Join, ideals: Sequence[tuple[Slot, ...]]) -> Iterator[Arrow
 
 def _conditions(join: Join, bound: set[Slot], slot: Slot, *, is_last: bool) -> Iterator[str]:
     """Say on which conditions an event is the next part: what can be asked now, and could not be before."""
-    if any(slot.index in space and any(one.index in space for one in bound) for space in join.bindings.spaces):
-        yield "of the same key"
+    yield from _same(join, slot, bound)
     known = {one.name for one in (*bound, slot)}
     for condition in join.pattern.conditions():
         if slot.name in slots_of(condition) and slots_of(condition) <= known:
@@ -172,8 +182,7 @@ def _failing(join: Join, ideals: Sequence[tuple[Slot, ...]]) -> Iterator[Arrow]:
             continue
         for bound in ideals:
             began, ended = node.anchor in bound, node.last is not None and node.last in bound
-            keyed = any(node.slot.index in space for space in join.bindings.spaces)
-            lines = [_event(join, node.slot), *["of the same key"] * keyed]
+            lines = [_event(join, node.slot), *_same(join, node.slot, _parts(join))]
             lines += [show(one) for one in join.pattern.conditions() if node.slot.name in slots_of(one)]
             match node.when:
                 case "between" if began and not ended:
@@ -184,6 +193,23 @@ def _failing(join: Join, ideals: Sequence[tuple[Slot, ...]]) -> Iterator[Arrow]:
                 case "before" if began and bound == ideals[-1]:
                     lines.append(f"came within {shown(node.duration)} before {node.anchor.name}")
                     yield Arrow(_name(bound), _OVER, "\n".join(lines), is_dashed=True)
+
+
+def _partial(join: Join, ideals: Sequence[tuple[Slot, ...]]) -> Iterator[tuple[tuple[Slot, ...], str]]:
+    """Iterate over what may be bound in a match that lacks parts, each with the names of these."""
+    may = {slot for node in _nodes(join) if isinstance(node, May) for slot in node.slots}
+    for bound in ideals[:-1]:
+        lacking = [slot for slot in ideals[-1] if slot not in bound]
+        if bound and may.issuperset(lacking):
+            yield bound, ", ".join(slot.name for slot in lacking)
+
+
+def _same(join: Join, slot: Slot, others: Iterable[Slot]) -> Iterator[str]:
+    """Say what an event of a slot has in common with those of others: a key, or a window."""
+    indexes, windows = {one.index for one in others}, join.bindings.window_space
+    shared = [n for n, space in enumerate(join.bindings.spaces) if slot.index in space and indexes & space.keys()]
+    yield from ["of the same key"] * (shared not in ([], [windows]))
+    yield from ["of the same window"] * (windows in shared)
 
 
 def _waits(join: Join) -> bool:

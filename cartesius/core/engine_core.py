@@ -24,7 +24,7 @@ from cartesius.core.marks import Position, as_noted
 from cartesius.core.outlets import Outlets, checked_outputs
 from cartesius.core.pulling import Prefixes, value_and_time
 from cartesius.data.events import Event
-from cartesius.errors import InvalidArgument, WrongThread, carried, shortened
+from cartesius.errors import InvalidArgument, WrongThread, as_text, carried, shortened
 from cartesius.language.lenience import checked_on_error
 from cartesius.language.reactives import Reactive
 from cartesius.programs.doors import (
@@ -374,7 +374,7 @@ class EngineCore(Generic[Result]):
                 for join, index in self._program.bound.get(reactive, ())
             )
             times = self._world.calendar.text(start, end)
-            error.add_note(f"while pushing {shortened(repr(value))} at {times} into {name!r} ({slots})")
+            error.add_note(f"while pushing {shortened(as_text(value))} at {times} into {name!r} ({slots})")
             raise
 
     def pull(self) -> list[Event[Result]]:

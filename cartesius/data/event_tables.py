@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from cartesius.data.events import Delete, Event, Update
 from cartesius.data.records import Record, fields_of
 from cartesius.drawing.html_tables import panel, table
 from cartesius.drawing.marble_diagrams import plain_time
+from cartesius.errors import as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 _MOST_FIELDS = 24
+_LONGEST, _DEEPEST = 200, 20  # of a label: characters, and how deep it looks into a value
 _DELETED = "(deleted)"
 
 
@@ -23,15 +26,26 @@ def label_of(value: Any) -> str:
     >>> label_of(Record({"ship": "EVA", "cell": 7})), label_of((1, "x")), label_of(Update("EVA", 9.5)), label_of("tide")
     ('EVA, 7', '1, x', 'EVA: 9.5', 'tide')
     """
-    if (fields := _fields(value)) is not None:
-        return ", ".join(map(label_of, fields.values()))
-    if isinstance(value, tuple | list):
-        return ", ".join(map(label_of, value))
-    if isinstance(value, Update):
-        return f"{label_of(value.key)}: {label_of(value.value)}"
-    if isinstance(value, Delete):
-        return f"{label_of(value.key)} {_DELETED}"
-    return str(value)
+    label = "".join(islice(_pieces(value, _DEEPEST), 2 * _LONGEST + 2))  # of two, one is not empty
+    return label if len(label) <= _LONGEST else f"{label[:_LONGEST]}…"
+
+
+def _pieces(value: Any, depth: int) -> Iterator[str]:
+    """Iterate over the pieces of a label."""
+    fields = _fields(value)
+    if not depth:
+        yield "…"
+    elif fields is not None or isinstance(value, tuple | list):
+        for number, part in enumerate(value if fields is None else fields.values()):
+            yield from [", "] * (number > 0)
+            yield from _pieces(part, depth - 1)
+    elif isinstance(value, Update):
+        yield from [*_pieces(value.key, depth - 1), ": "]
+        yield from _pieces(value.value, depth - 1)
+    elif isinstance(value, Delete):
+        yield from [*_pieces(value.key, depth - 1), f" {_DELETED}"]
+    else:
+        yield as_text(value, str)
 
 
 def events_html(events: Sequence[Event]) -> str:
@@ -62,9 +76,9 @@ def rows_html(rows: Mapping[Any, Any]) -> str:
     return panel(table(["key", *columns], [[_plain(key), *found] for key, found in zip(rows, cells, strict=True)]))
 
 
-def records_html(names: Sequence[str], records: Sequence[Mapping[str, Any]], total: int) -> str:
-    """Return the HTML of a table of records with these fields, of which the first of ``total`` are given."""
-    return panel(table(names, [[_plain(one[name]) for name in names] for one in records], total=total))
+def records_html(names: Sequence[str], rows: Iterable[Iterable[Any]], total: int) -> str:
+    """Return the HTML of a table of rows with these headings, of which the first of ``total`` are given."""
+    return panel(table(names, [list(map(_plain, row)) for row in rows], total=total))
 
 
 def _in_columns(values: Sequence[Any]) -> tuple[list[str], list[list[Any]]]:
@@ -99,5 +113,5 @@ def _fields(value: Any) -> dict[str, Any] | None:
 def _plain(value: Any) -> Any:
     """Return a value for a cell: texts as they are, records without the name of their class, and null as such."""
     if isinstance(value, Record):
-        return repr(fields_of(value))
+        return as_text(fields_of(value))
     return "null" if value is None else value

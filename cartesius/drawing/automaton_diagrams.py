@@ -1,13 +1,17 @@
 """Automata: states as boxes, from left to right by how many arrows lead there, and arrows with what they read.
 
 Invariant: every state and every arrow that was given is drawn; arrows between the same two states are one, with the
-texts of all.
+texts of all. Between neighbouring columns of several states arrows cross, in the middle of what is between them; their
+labels stand where they do not yet, or no longer.
+
+This module is over 300 lines because where a label has room depends on how its arrow is drawn.
 
 Source: Hopcroft, Ullman, Introduction to Automata Theory, 1979 (final states have a double border).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from math import hypot
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -81,12 +85,17 @@ def automaton_svg(states: Sequence[State], arrows: Iterable[Arrow], *, title: st
     for arrow in arrows:
         merged.setdefault((arrow.source, arrow.target), []).append(arrow)
     places = _placed(states, list(merged))
-    boxes, width, height = _boxes(states, places, merged)
+    boxes, bends, width, height = _boxes(states, places, merged)
     shapes = [_box(state, boxes[state.name]) for state in states]
     for (source, target), found in merged.items():
         lines = _lines(found)
         dashed = all(arrow.is_dashed for arrow in found)
-        shapes += _arrow(boxes.get(source), boxes[target], lines, places.get(source), places[target], dashed=dashed)
+        start, end = places.get(source), places[target]
+        bend = bends.get(end[0]) if start is not None and start[0] == end[0] - 1 and start[1] != end[1] else None
+        if bend is not None:
+            shapes += _crossing(boxes[source], boxes[target], bend, lines, dashed=dashed)
+        else:
+            shapes += _arrow(boxes.get(source), boxes[target], lines, start, end, dashed=dashed)
     return picture(width, height, title, _told(states, merged), *shapes)
 
 
@@ -120,7 +129,8 @@ def _lines(arrows: Iterable[Arrow]) -> list[str]:
                 line = "  " + word
             else:
                 line = f"{line} {word}" if line else word
-        found.append(shortened(line, _WIDEST))
+        found.append(line)
+    found = [shortened(line, _WIDEST) for line in found]
     return (
         found if len(found) <= _MOST_LINES else [*found[: _MOST_LINES - 1], f"and {len(found) - _MOST_LINES + 1} more"]
     )
@@ -136,8 +146,11 @@ def _label(state: State) -> str:
 
 def _boxes(
     states: Sequence[State], places: dict[str, tuple[int, int]], merged: dict[tuple[str, str], list[Arrow]]
-) -> tuple[dict[str, _Box], float, float]:
-    """Return where the states are, with room between columns and rows for the labels, and the size of it all."""
+) -> tuple[dict[str, _Box], dict[int, tuple[float, float]], float, float]:
+    """Return where the states are, between which places arrows to a column cross, and the size of it all.
+
+    There is room between columns and rows for the labels.
+    """
     n_columns = 1 + max(column for column, _ in places.values())
     n_rows = 1 + max(row for _, row in places.values())
     halves = [0.0] * n_columns
@@ -146,6 +159,7 @@ def _boxes(
         halves[column] = max(halves[column], width_of(_label(state)) / 2 + 14)
     between = [_GAP] * (n_columns + 1)  # to the left of each column, and right of the last
     above = [14.0] * (n_rows + 1)  # of each row, and below the last
+    spare, crossed = _crossed(places, merged, halves)
     for (source, target), found in merged.items():
         lines = _lines(found)
         (column, row), size, tall = places[target], _size(lines), _LINE * len(lines)
@@ -155,9 +169,13 @@ def _boxes(
         from_column, from_row = places[source]
         if source == target:
             above[row] = max(above[row], tall + 40)
-            spare = (size - 2 * halves[column]) / 2
-            between[column] = max(between[column], 2 * spare + 30)
-            between[column + 1] = max(between[column + 1], 2 * spare + 30)
+            between[column] = max(between[column], 2 * spare[column] + 30)
+            between[column + 1] = max(between[column + 1], 2 * spare[column] + 30)
+        elif column in crossed and from_column == column - 1 and from_row != row:
+            wide, high = crossed[column]
+            below = max(row, from_row)
+            above[below] = max(above[below], 5 * high - 16)  # so that labels at a quarter, and half, of it are apart
+            between[column] = max(between[column], spare[column - 1] + spare[column] + 2.5 * wide + 50)
         elif from_row != row:
             above[max(row, from_row)] = max(above[max(row, from_row)], tall + 34)
             between[max(column, from_column)] = max(between[max(column, from_column)], size + 30)
@@ -166,17 +184,39 @@ def _boxes(
             above[row] = max(above[row], tall)
         else:  # an arc below
             above[row + 1] = max(above[row + 1], tall + 22 + 14.0 * abs(column - from_column))
+    lefts = [sum(between[: column + 1]) + 2 * sum(halves[:column]) for column in range(n_columns)]
+    bends = {one: (lefts[one] - between[one] + spare[one - 1] + 10, lefts[one] - spare[one] - 10) for one in crossed}
     boxes = {}
     for state in states:
         column, row = places[state.name]
-        x = sum(between[: column + 1]) + 2 * sum(halves[:column]) + halves[column]
+        x = lefts[column] + halves[column]
         y = sum(above[: row + 1]) + _HEIGHT * (row + 0.5)
         boxes[state.name] = _Box(x, y, width_of(_label(state)) / 2 + 14)
     ends = [box.x + box.half for box in boxes.values()]
     for (source, target), found in merged.items():  # labels beside or above a state
         if source and places[source][0] == places[target][0]:
             ends.append(boxes[target].x + _size(_lines(found)) * (0.5 if source == target else 1.0) + 8)
-    return boxes, max(ends) + 10, sum(above) + _HEIGHT * n_rows + 6
+    return boxes, bends, max(ends) + 10, sum(above) + _HEIGHT * n_rows + 6
+
+
+def _crossed(
+    places: dict[str, tuple[int, int]], merged: dict[tuple[str, str], list[Arrow]], halves: list[float]
+) -> tuple[list[float], dict[int, tuple[float, float]]]:
+    """Return how much wider, on each side, than a column what is above its states is; and where arrows may cross.
+
+    That is to the left of which columns, with the width and the height of the largest labels there.
+    """
+    spare = [0.0] * len(halves)
+    n_states = Counter(column for column, _ in places.values())
+    crossed = {column: (0.0, 0.0) for column in n_states if n_states[column] > 1 and n_states[column - 1] > 1}
+    for (source, target), found in merged.items():
+        column, lines = places[target][0], _lines(found)
+        if source == target:
+            spare[column] = max(spare[column], _size(lines) / 2 - halves[column])
+        elif column in crossed and source and places[source][0] == column - 1:
+            wide, high = crossed[column]
+            crossed[column] = max(wide, _size(lines)), max(high, _LINE * len(lines))
+    return spare, crossed
 
 
 def _box(state: State, box: _Box) -> Element:
@@ -198,6 +238,18 @@ def _box(state: State, box: _Box) -> Element:
         )
     shapes.append(element("text", _label(state), x=box.x, y=box.y + 4, text_anchor="middle"))
     return element("g", *shapes)
+
+
+def _crossing(
+    source: _Box, target: _Box, bend: tuple[float, float], lines: list[str], *, dashed: bool
+) -> list[Element]:
+    """Return a line that may cross others, and its label: right of where it has fallen a quarter, or risen by more."""
+    (left, right), x, to_x = bend, source.x + source.half, target.x - target.half
+    curve = f"M{x:.1f} {source.y:.1f}H{left:.1f}L{right:.1f} {target.y:.1f}H{to_x - 1:.1f}"
+    part = 0.25 if target.y > source.y else 0.6
+    at_x, at_y = left + part * (right - left), source.y + part * (target.y - source.y)
+    bottom = at_y - 4 if target.y > source.y else at_y + _LINE * len(lines)
+    return [*_path(curve, (to_x, target.y), (1, 0), dashed=dashed), *_text(lines, at_x + 6 + _size(lines) / 2, bottom)]
 
 
 def _arrow(

@@ -11,6 +11,7 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from cartesius.drawing.markup import element, shortened, text_of
+from cartesius.errors import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -155,4 +156,4 @@ def cell(value: Any) -> Child:
     """Return a value as a cell shows it: texts and elements as they are, nothing for None, others as `print` does."""
     if isinstance(value, str) or hasattr(value, "tag"):
         return value  # type: ignore[no-any-return]  # an element, whose class is imported only where one is made
-    return "" if value is None else shortened(str(value), 2000)
+    return "" if value is None else shortened(as_text(value, str), 2000)

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, TypeAlias
+from bisect import bisect_right
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     Child: TypeAlias = "Element | str"
 
-_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+_WIDTH = 6.8  # of a letter of 12 pixels
+_UNFIT = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
 
 
 def visible(text: str) -> str:
@@ -25,6 +30,19 @@ def visible(text: str) -> str:
     'a\\x1b[31m'
     """
     return _UNFIT.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def all_visible(data: Any) -> Any:
+    r"""Return data for JSON with all its texts `visible`.
+
+    >>> all_visible({"a": ["\x1b", 7]})
+    {'a': ['\\x1b', 7]}
+    """
+    if isinstance(data, dict):
+        return {name: all_visible(one) for name, one in data.items()}
+    if isinstance(data, list):
+        return list(map(all_visible, data))
+    return visible(data) if isinstance(data, str) else data
 
 
 def element(tag: str, *children: Child, **attributes: object) -> Element:
@@ -79,7 +97,11 @@ def picture(width: float, height: float, title: str, description: str, *children
 
 def width_of(text: str) -> float:
     """Return about how wide a text of 12 pixels is, in pixels."""
-    return 6.8 * sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+    return _WIDTH * sum(map(_columns, text))
+
+
+def _columns(sign: str) -> int:
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
 
 
 def shortened(text: str, width: float) -> str:
@@ -88,9 +110,8 @@ def shortened(text: str, width: float) -> str:
     >>> shortened("a long story", 50)
     'a long…'
     """
-    text = visible(text)
+    text = visible(text[: int(width / _WIDTH) + 2])  # no more has room, however long it is
     if width_of(text) <= width:
         return text
-    while text and width_of(text) + 6.8 > width:
-        text = text[:-1]
+    text = text[: bisect_right([*accumulate(map(_columns, text))], width, key=lambda columns: _WIDTH * (columns + 1))]
     return f"{text.rstrip()}…" if len(text) > 1 else ""

@@ -9,8 +9,9 @@ Source: ICFP 2018, doi:10.1145/3236762, sections 3 and 7 (generativity), Figure 
 
 from __future__ import annotations
 
+import enum
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar
 
 from cartesius.effects.resumptions import running
 from cartesius.errors import InvalidArgument, UnhandledOperation
@@ -31,6 +32,19 @@ else:
     R = TypeVar("R")
 
 T = TypeVar("T")
+
+
+class Missing(enum.Enum):
+    """What an argument is that is not given, where any value may be. An enum, to survive copying."""
+
+    ARGUMENT = "not given"
+
+    def __repr__(self) -> str:
+        """Say it, as `help` does of defaults."""
+        return f"<{self.value}>"
+
+
+MISSING: Final = Missing.ARGUMENT
 
 
 class Frame:
@@ -143,9 +157,7 @@ class Implicit(Operation[[], T], Generic[T]):
 
     __slots__ = ("default",)
 
-    _missing: ClassVar[object] = object()
-
-    def __init__(self, name: str, default: T = _missing) -> None:  # type: ignore[assignment]  # stands for no default
+    def __init__(self, name: str, default: T = MISSING) -> None:  # type: ignore[assignment]  # stands for no default
         super().__init__(name)
         self.default: T = default
 
@@ -161,7 +173,7 @@ class Implicit(Operation[[], T], Generic[T]):
     @property
     def has_default(self) -> bool:
         """Whether it may be read where nobody has bound it."""
-        return self.default is not Implicit._missing
+        return self.default is not MISSING
 
     @contextmanager
     def bound_to(self, value: T) -> Iterator[None]:

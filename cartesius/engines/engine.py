@@ -539,7 +539,8 @@ class Engine(EngineCore[Result]):
             browse: Whether to open a browser; the address is printed.
 
         Raises:
-            InvalidArgument: The engine was built without ``trace=True``, or restored from a snapshot.
+            InvalidArgument: The engine was built without ``trace=True``, or restored from a snapshot; or an event loop
+                is running in this thread, and it is not that of a notebook.
             NotInstalled: There is no starlette or no uvicorn, the extra ``edit``.
             OSError: The port is taken.
         """

@@ -24,7 +24,7 @@ from cartesius.data.window_spans import REPORTED, origin
 from cartesius.drawing.html_tables import HtmlText, drawing, panel
 from cartesius.drawing.marble_diagrams import Lane, Marble, marble_svg
 from cartesius.drawing.markup import element
-from cartesius.errors import InvalidArgument
+from cartesius.errors import InvalidArgument, as_text
 from cartesius.results.recorded_calls import Departures, Told
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ class Provenance:
     def text(self, record: Made) -> str:
         """Return an event in a line: its reactive, its value, and its time as it came."""
         told = record.told
-        value = repr(self.calendar.shown_value(told.value)) if self.calendar.is_dated else told.text
+        value = as_text(self.calendar.shown_value(told.value)) if self.calendar.is_dated else told.text
         return f"{told.name} {value} @ {self.calendar.text(told.start, told.end)}"
 
     def key_of(self, event: Event) -> Any:

@@ -12,6 +12,7 @@ import attrs
 
 from cartesius.data.event_tables import label_of
 from cartesius.data.events import Delete, Update
+from cartesius.errors import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +58,7 @@ class Told(NamedTuple):
     @classmethod
     def of(cls, name: str, value: Any, start: Any, end: Any) -> Told:
         """Return how an event with that value and time is shown."""
-        return cls(name, value, label_of(value), repr(value), start, end, isinstance(value, Update | Delete))
+        return cls(name, value, label_of(value), as_text(value), start, end, isinstance(value, Update | Delete))
 
     @property
     def what(self) -> tuple[Any, ...]:

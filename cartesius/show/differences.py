@@ -8,12 +8,15 @@ Source: SEMANTICS 1.9 (results are equal by output, value, time and weight).
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from typing import TYPE_CHECKING, Any, Literal
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
 from cartesius.data.events import EARLIEST, LATEST
-from cartesius.errors import shortened
+from cartesius.equivalence.equalities import form_of
+from cartesius.errors import as_text, shortened
+from cartesius.results.unchanged_values import is_equal
 
 if TYPE_CHECKING:
     from cartesius.data.calendars import Calendar
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
     from cartesius.show.show_steps import Given, Place, Stay, Step
 
 
+MOST_ALIKE: Final = 100
+"""With how many results of one form a result is compared."""
+
+
 def call_text(call: Call | None, calendar: Calendar) -> str:
     """Say what was done, and when, as times came."""
     if call is None:
@@ -30,7 +37,7 @@ def call_text(call: Call | None, calendar: Calendar) -> str:
     if call.event is not None:
         event = call.event
         time = calendar.text(event.start, event.end)
-        return f"{event.reactive} {shortened(repr(event.value))} comes, at {time}."
+        return f"{event.reactive} {shortened(as_text(event.value))} comes, at {time}."
     if call.kind == "advance":
         return f"The clock is advanced to {calendar.text(call.time)}."
     return f"The input {call.ended} ends." if call.kind == "end" else "All inputs end."
@@ -39,6 +46,16 @@ def call_text(call: Call | None, calendar: Calendar) -> str:
 def clock_text(time: Time, calendar: Calendar) -> str:
     """Show a time of the clock."""
     return {EARLIEST: "not set", LATEST: "past everything"}.get(time) or calendar.text(time)
+
+
+def failure_text(written: Replay, changed: Replay | None, calls: int) -> str:
+    """Say at which of its calls a program fails that is made again, so that no step after it is shown."""
+    found = []
+    for replay, made in ((changed, "Without what is left out"), (written, "Made again")):
+        if replay is not None and replay.failure:
+            n = len(replay.steps)
+            found.append(f"{made}, call {n} of {calls} fails, so the steps end before it: {replay.failure}")
+    return "\n".join(found)
 
 
 def place_name(place: Place) -> str:
@@ -97,6 +114,7 @@ def compared(written: Replay, changed: Replay) -> list[Difference]:
     """Return the differences between two replays of one recording, by step; as far as both have come."""
     most = min(len(written.steps), len(changed.steps))
     there, here = _given(written, most), _given(changed, most)
+    _join_equals(there, here)
     found = []
     for same in {**there, **here}:
         old, new = there.get(same, {}), here.get(same, {})
@@ -117,15 +135,47 @@ def compared(written: Replay, changed: Replay) -> list[Difference]:
     return sorted(found, key=lambda one: (one.step, one.given.output, one.kind))
 
 
-def _given(replay: Replay, most: int) -> dict[Any, dict[int, deque[int]]]:
+@attrs.frozen
+class _Result:
+    """A result as it is looked for: values of one text are equal, and others may be."""
+
+    output: int
+    start: Time
+    end: Time
+    weight: int
+    text: str
+    value: Any = attrs.field(eq=False)
+
+    def form(self) -> Any:
+        """Return something hashable that results have in common that are equal."""
+        return self.output, self.start, self.end, self.weight, form_of(self.value)
+
+
+def _given(replay: Replay, most: int) -> dict[_Result, dict[int, deque[int]]]:
     """Return, of each result, in which steps it is given, and where there."""
-    found: dict[Any, dict[int, deque[int]]] = {}
+    found: dict[_Result, dict[int, deque[int]]] = {}
     for step in replay.steps[:most]:
         for place, given in enumerate(step.given):
             event = given.event
-            same = given.output, repr(event.value), event.start, event.end, event.weight
+            same = _Result(given.output, event.start, event.end, event.weight, as_text(event.value), event.value)
             found.setdefault(same, defaultdict(deque))[step.number].append(place)
     return found
+
+
+def _join_equals(there: dict[_Result, dict[int, deque[int]]], here: dict[_Result, dict[int, deque[int]]]) -> None:
+    """Let results of equal values be one, where their texts differ, as those of objects that have none."""
+    known: defaultdict[Any, list[_Result]] = defaultdict(list)
+    for found, other in (there, here), (here, there):
+        for result in [one for one in found if one not in other]:
+            with suppress(Exception):  # users' objects may raise whatever they are asked: they are taken by their text
+                alike = known[result.form()]
+                same = next((one for one in alike[:MOST_ALIKE] if is_equal(one.value, result.value)), None)
+                if same is None:
+                    alike.append(result)
+                    continue
+                places = found.setdefault(same, defaultdict(deque))
+                for step, given in found.pop(result).items():
+                    places[step] = deque(sorted([*places[step], *given]))
 
 
 def _reasons(giving: Replay, given: Given, other: Replay, step: int) -> tuple[str, ...]:
@@ -134,7 +184,7 @@ def _reasons(giving: Replay, given: Given, other: Replay, step: int) -> tuple[st
     for pushed in giving.origins(given.key).values():
         key = other.pushed(pushed)
         became = other.whereabouts(key, step) or ["is nowhere: no slot takes it"]
-        found.append(f"{other.provenance.text(other.provenance.records[key])} {', and '.join(became)}")
+        found.append(f"{shortened(other.provenance.text(other.provenance.records[key]))} {', and '.join(became)}")
     if found and all(" is in the memory of " in one for one in found):
         found.append("all its parts are in memory: a condition, or a choice, did not take them together")
     return tuple(found)

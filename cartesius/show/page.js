@@ -77,6 +77,8 @@ async function open(step) {
   const cut = answer.calls > answer.most ? ` (the first of ${answer.calls})` : "";
   by("count").textContent = `${answer.steps}${cut}`;
   by("range").max = by("number").max = String(answer.steps);
+  by("failure").hidden = !answer.failure;
+  by("failure").textContent = answer.failure;
   showSwitches(answer);
   showDifferences(answer);
   state.why = null;
@@ -118,8 +120,7 @@ function showDifferences(answer) {
   } else {
     const all = counts.new + counts.gone + counts.moved;
     const said = [counts.new && `${many(counts.new, "result is", "results are")} new`, counts.gone && `${many(counts.gone, "is", "are")} gone`, counts.moved && `${many(counts.moved, "comes", "come")} at another step`];
-    const failure = answer.failure ? ` It fails after step ${answer.steps}: ${answer.failure}` : "";
-    by("counts").textContent = `${all ? `${said.filter(Boolean).join(", ")}.` : "No result differs."}${failure}`;
+    by("counts").textContent = all ? `${said.filter(Boolean).join(", ")}.` : "No result differs.";
     if (all > answer.differences.length) by("counts").textContent += ` The first ${answer.differences.length} are listed.`;
   }
   by("differences").replaceChildren(...answer.differences.map(difference));

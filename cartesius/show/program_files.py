@@ -2,30 +2,37 @@
 
 An engine is known by the lines of the program on the way to where it is built; of several that are built on the same
 way, as in a loop, the last one counts.
+
+This module is over 300 lines because to run a program, and to say what of it is meant, is one idea.
 """
 
 from __future__ import annotations
 
 import difflib
-import importlib.util
+import inspect
 import json
 import linecache
 import os
-import runpy
 import sys
 import traceback
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib.machinery import SourceFileLoader
+from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius.core.engine_core import EngineCore
 from cartesius.data.events import Delete, Update
 from cartesius.errors import CartesiusError, InvalidArgument, shortened
 from cartesius.language.reactives import UNDECLARED, Reactive
-from cartesius.show.recordings import recording_of
+from cartesius.show.recordings import options_of, recording_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import CodeType
 
     from cartesius.show.recordings import Recording
 
@@ -40,14 +47,34 @@ class Program(NamedTuple):
     Args:
         title: What it is called.
         path: Its file.
-        names: Its global names.
+        arguments: Its own arguments.
+        main: Its module.
         engines: What it built, in order, each with what it is called.
     """
 
     title: str
     path: str
-    names: Mapping[str, Any]
+    arguments: Sequence[str]
+    main: ModuleType
     engines: list[tuple[str, EngineCore]]
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """Its global names."""
+        return vars(self.main)
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Let Python find the program as the one that runs, as its bodies need: they pickle, import, and read types."""
+        main, argv, folder = sys.modules["__main__"], sys.argv, str(Path(self.path).parent.absolute())
+        sys.modules["__main__"], sys.argv = self.main, [self.path, *self.arguments]
+        sys.path.insert(0, folder)
+        try:
+            yield
+        finally:
+            sys.modules["__main__"], sys.argv = main, argv
+            with suppress(ValueError):
+                sys.path.remove(folder)
 
 
 def located(program: str) -> tuple[str, str, str]:
@@ -66,12 +93,7 @@ def located(program: str) -> tuple[str, str, str]:
     if path.is_file():
         return str(path), "", name
     if path.suffix != ".py" and os.sep not in place:
-        try:
-            found = importlib.util.find_spec(place)
-            if found is not None and found.submodule_search_locations is not None:
-                found = importlib.util.find_spec(f"{place}.__main__")
-        except (ImportError, ValueError):
-            found = None
+        found = _spec(place)
         if found is not None and found.origin is not None and found.origin.endswith(".py"):
             return found.origin, place, name
     folder = path.parent if path.parent.is_dir() else Path()
@@ -79,6 +101,15 @@ def located(program: str) -> tuple[str, str, str]:
     hint = f"did you mean {folder / near[0]}?" if near else "name a file of Python, or a module"
     message = f"show: expected a program but there is no file, and no module, {place!r}; {hint}"
     raise InvalidArgument(message)
+
+
+def _spec(module: str) -> ModuleSpec | None:
+    """Return where a module is, of a package what runs of it, or None."""
+    try:
+        found = find_spec(module)
+        return found if found is None or found.submodule_search_locations is None else find_spec(f"{module}.__main__")
+    except (ImportError, ValueError):
+        return None
 
 
 def ran(program: str, arguments: Sequence[str]) -> tuple[Program, str]:
@@ -95,26 +126,19 @@ def ran(program: str, arguments: Sequence[str]) -> tuple[Program, str]:
         ProgramFailed: It raised.
     """
     path, module, name = located(program)
-    engines: dict[tuple[int, ...], tuple[str, EngineCore]] = {}
-    names: Mapping[str, Any] = {}
+    engines: dict[tuple[int, ...], EngineCore] = {}
 
     def note(engine: EngineCore) -> None:
-        lines = [line for frame, line in traceback.walk_stack(None) if frame.f_code.co_filename == path]
-        text = linecache.getline(path, lines[-1]).strip() if lines else ""
-        title = f"line {lines[-1]}: {text[:80]}{'…' * (len(text) > 80)}" if lines else "built elsewhere"
-        engines.pop(tuple(lines), None)
-        engines[tuple(lines)] = title, engine
+        frames = traceback.walk_stack(inspect.currentframe())
+        way = tuple([line for frame, line in frames if frame.f_code.co_filename == path])[::-1]
+        engines.pop(way, None)
+        engines[way] = engine
 
     handled = sys.exception()  # by whoever calls: nothing of the program's
-    argv, folder = sys.argv, str(Path(path).parent.absolute())
-    sys.argv = [path, *arguments]
-    sys.path.insert(0, folder)
+    found = Program(module or Path(path).name, path, arguments, ModuleType("__main__"), [])
     try:
-        with _recording(note):
-            if module:
-                names = runpy.run_module(module, run_name="__main__", alter_sys=True)
-            else:
-                names = runpy.run_path(path, run_name="__main__")
+        with found.in_place(), _recording(note):
+            _run(found, module)
     except KeyboardInterrupt:
         print("interrupted: what came until then is shown", file=sys.stderr)
     except SystemExit as error:
@@ -122,10 +146,37 @@ def ran(program: str, arguments: Sequence[str]) -> tuple[Program, str]:
             print(f"{path} ended itself: {error.code}", file=sys.stderr)
     except BaseException as error:
         raise ProgramFailed(_own_traceback(error, path, handled)) from None
-    finally:
-        sys.argv = argv
-        sys.path.remove(folder)
-    return Program(module or Path(path).name, path, names, list(engines.values())), name
+    found.engines.extend((_title(path, way, list(engines)), engine) for way, engine in engines.items())
+    return found, name
+
+
+class _Source(SourceFileLoader):
+    """Leaves no compiled file beside a program, as Python leaves none of the one that it runs."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return what runs."""
+        del fullname
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
+def _run(program: Program, module: str) -> None:
+    """Run a program in its module, which stays: what `runpy` runs in is gone when it has run."""
+    spec = _spec(module) if module else None
+    program.main.__file__ = program.path
+    if spec is not None:
+        program.main.__spec__, program.main.__package__ = spec, spec.parent
+    _Source("__main__", program.path).exec_module(program.main)
+
+
+def _title(path: str, way: tuple[int, ...], ways: Sequence[tuple[int, ...]]) -> str:
+    """Return what an engine is called: the first line on the way to it that no other engine has in common with it."""
+    if not way:
+        return "built elsewhere"
+    others = [zip(way, other, strict=False) for other in ways if other != way]
+    shared = [sum(1 for _ in takewhile(lambda lines: lines[0] == lines[1], pairs)) for pairs in others]
+    line = way[min(max(shared, default=len(way)), len(way) - 1)]
+    text = linecache.getline(path, line).strip()
+    return f"line {line}: {text[:80]}{'…' * (len(text) > 80)}"
 
 
 @contextmanager
@@ -162,14 +213,15 @@ def recordings_of(program: Program, name: str) -> tuple[list[Recording], int]:
     if isinstance(meant, EngineCore) and all(meant is not engine for _, engine in used):
         used = [(name, meant), *used]  # it has taken nothing yet, or is not the last of its kind
     found: list[Recording] = []
-    chosen, refused = None, None
+    chosen, refused, refusal = None, None, None  # of any, and of what is meant
     for title, engine in used:
+        is_meant = meant is engine or (isinstance(meant, Reactive) and meant in (*engine.outputs, *engine.pulled))
         try:
             recording = recording_of(engine, "show", title)
         except InvalidArgument as error:
-            refused = refused or error
+            refused, refusal = refused or error, error if is_meant else refusal
             continue
-        if meant is engine or (isinstance(meant, Reactive) and meant in (*engine.outputs, *engine.pulled)):
+        if is_meant:
             chosen = len(found)
         found.append(recording)
     if not found:
@@ -183,7 +235,7 @@ def recordings_of(program: Program, name: str) -> tuple[list[Recording], int]:
             f"show: expected {name!r} to be what an engine of {program.path} computes but none does; say what comes to"
             " it: --events FILE.jsonl"
         )
-        raise InvalidArgument(message)
+        raise refusal or InvalidArgument(message)
     return found, len(found) - 1 if chosen is None else chosen
 
 
@@ -192,7 +244,8 @@ def fed(program: Program, name: str, events: Path, make: type[EngineCore]) -> Re
 
     Args:
         program: The program.
-        name: That of a reactive, or of an engine, whose outputs are taken; "": the one that no other is made of.
+        name: That of an engine, whose outputs and options are taken, or of a reactive, for which times are in
+            microseconds; "": the reactive that no other is made of.
         events: A file of JSON lines.
         make: Makes an engine.
 
@@ -200,10 +253,10 @@ def fed(program: Program, name: str, events: Path, make: type[EngineCore]) -> Re
         InvalidArgument: No such reactive; or a line that is no event, or that the engine refuses.
     """
     meant = _named(program, name) if name else _derived(program)
-    outputs = meant.outputs if isinstance(meant, EngineCore) else (meant,)
-    engine: Any = make(*outputs, trace=True)
+    outputs, options = (meant.outputs, options_of(meant)) if isinstance(meant, EngineCore) else ((meant,), {})
+    engine: Any = make(*outputs, trace=True, **options)
     try:
-        lines = events.read_text(encoding="utf-8").splitlines()
+        lines = events.read_text(encoding="utf-8-sig").split("\n")  # others that end lines may stand in JSON's texts
     except (OSError, UnicodeError) as error:
         message = f"show: expected a file of JSON lines but {events} cannot be read: {error}"
         raise InvalidArgument(message) from None
@@ -217,7 +270,8 @@ def fed(program: Program, name: str, events: Path, make: type[EngineCore]) -> Re
             except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
                 message = f"show: {events}:{number}: {error}; in {shortened(line, 120)}"
                 raise InvalidArgument(message) from None
-    return recording_of(engine, "show", f"{', '.join(one.name for one in outputs)} over {events.name}")
+    told = ", ".join(one.name for one in (*engine.outputs, *engine.pulled))
+    return recording_of(engine, "show", f"{told} over {events.name}")
 
 
 def _take(engine: Any, said: Any) -> None:

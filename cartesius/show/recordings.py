@@ -71,14 +71,19 @@ def recording_of(engine: EngineCore, call: str, title: str = "") -> Recording:
         title or ", ".join(names[output] for output in (*engine.outputs, *engine.pulled)),
         type(engine),
         engine.outputs,
-        {
-            "pulled": engine.pulled,
-            "unit": engine._world.unit,
-            "lateness": engine._lateness,
-            "tier": engine._tier,
-            "on_error": "unknown" if engine._world.is_lenient else "fail",
-        },
+        options_of(engine),
         names,
         tuple(provenance.calls),
         bool(engine._world.calendar.is_dated),
     )
+
+
+def options_of(engine: EngineCore) -> dict[str, Any]:
+    """Return with what an engine was made, as `Engine` takes it."""
+    return {
+        "pulled": engine.pulled,
+        "unit": engine._world.unit,
+        "lateness": engine._lateness,
+        "tier": engine._tier,
+        "on_error": "unknown" if engine._world.is_lenient else "fail",
+    }

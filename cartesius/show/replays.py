@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.data.entries import ABSENT
 from cartesius.data.queues import Queue
-from cartesius.errors import shortened
+from cartesius.errors import as_text, shortened
 from cartesius.show.show_steps import Given, Place, Stay, Step
 from cartesius.storage.stored import entries_in
 
@@ -204,7 +204,7 @@ class Replay:
         self._n_held[place] += stay.is_before_memory
 
     def _begin(self, place: Place, slot: Slot, entry: Entry, number: int) -> Stay:
-        keys = ", ".join(shortened(repr(key), 60) for key in entry.keys if key is not ABSENT)
+        keys = ", ".join(shortened(as_text(key), 60) for key in entry.keys if key is not ABSENT)
         key = self.provenance.entry_key(entry, slot)
         stay = Stay(place, entry, key, keys, number, is_before_memory=entry.number < 0)
         self.stays.setdefault(place, []).append(stay)

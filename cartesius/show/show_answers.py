@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import inspect
 from collections import OrderedDict
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from cartesius.drawing.markup import all_visible
 from cartesius.errors import CartesiusError, InvalidArgument, shortened
-from cartesius.show.differences import call_text, clock_text, compared, departures, place_name, why_nothing
+from cartesius.show.differences import (
+    call_text,
+    clock_text,
+    compared,
+    departures,
+    failure_text,
+    place_name,
+    why_nothing,
+)
 from cartesius.show.marble_lanes import drawn
 from cartesius.show.rebuilding import Rebuilding
 from cartesius.show.recordings import MOST_CALLS
@@ -81,7 +91,8 @@ class Answers:
     @property
     def questions(self) -> Mapping[str, Callable[[Json], Json]]:
         """The questions, by name."""
-        return {"runs": self.runs, "open": self.open, "step": self.step, "why": self.why}
+        known = {"runs": self.runs, "open": self.open, "step": self.step, "why": self.why}
+        return {name: partial(_told, ask) for name, ask in known.items()}
 
     def runs(self, _: Json) -> Json:
         """Return what can be shown."""
@@ -102,7 +113,7 @@ class Answers:
             "calls": len(recording.calls),
             "most": MOST_CALLS,
             "refusal": shown.refusal,
-            "failure": main.failure,
+            "failure": failure_text(shown.written, shown.changed, len(recording.calls)),
             "switches": [
                 {
                     "number": one.number,
@@ -230,6 +241,11 @@ class Answers:
         except CartesiusError as error:
             return Shown(plain.switches, plain.written, None, str(error), [])
         return Shown(plain.switches, plain.written, changed, "", compared(plain.written, changed))
+
+
+def _told(ask: Callable[[Json], Json], draft: Json) -> Json:
+    answer: Json = all_visible(ask(draft))
+    return answer
 
 
 class _Ids:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from asyncio import get_running_loop
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cartesius.errors import InvalidArgument
 from cartesius.installation import needing
 from cartesius.show.recordings import recording_of
 from cartesius.show.show_answers import Answers
@@ -43,6 +45,7 @@ def show_recordings(
         browse: Whether to open a browser.
 
     Raises:
+        InvalidArgument: An event loop is running in this thread, which the page would block.
         NotInstalled: There is no starlette or no uvicorn, the extra ``edit``.
         OSError: The port is taken.
     """
@@ -51,6 +54,12 @@ def show_recordings(
     page, said = page_of(recordings, chosen, title), f"Showing {title}"
     if _is_notebook():
         serve_beside(page, port, said)
+    elif _is_in_loop():
+        message = (
+            f"{call}: expected no running event loop, as the page is served until Ctrl-C; call it when asyncio.run has"
+            " returned"
+        )
+        raise InvalidArgument(message)
     else:
         with suppress(KeyboardInterrupt), listening(port) as sockets:
             serve(page, sockets, browse, said)
@@ -60,6 +69,14 @@ def show_engine(engine: EngineCore, *, port: int, browse: bool) -> None:
     """Show what a traced engine was told so far."""
     recording = recording_of(engine, "Engine.show")
     show_recordings([recording], 0, call="Engine.show", title=recording.title, port=port, browse=browse)
+
+
+def _is_in_loop() -> bool:
+    """Whether an event loop runs in this thread."""
+    with suppress(RuntimeError):
+        get_running_loop()
+        return True
+    return False
 
 
 def _is_notebook() -> bool:

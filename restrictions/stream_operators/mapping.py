@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius import correlate
+from cartesius.effects.operations import MISSING
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Part
 from cartesius.expressions.tracing import parameters_of
@@ -106,10 +107,7 @@ def map_concat(stream: Reactive, function: Callable[[Any], Iterable[Any]]) -> Re
     return made
 
 
-_NOTHING: Any = object()
-
-
-def scan(stream: Reactive, combine: Callable[[Any, Any], Any], *, initial: Any = _NOTHING) -> Reactive:
+def scan(stream: Reactive, combine: Callable[[Any, Any], Any], *, initial: Any = MISSING) -> Reactive:
     """Emit the fold of all values so far, at each event. Completes with the stream.
 
     >>> from cartesius import Reactive, run
@@ -132,7 +130,7 @@ def scan(stream: Reactive, combine: Callable[[Any, Any], Any], *, initial: Any =
     """
     check_stream(stream, "scan", "stream")
     check_callable("scan", "combine", combine, 2)
-    return gated("scan", stream, accumulating("x", combine, initial=() if initial is _NOTHING else (initial,)))
+    return gated("scan", stream, accumulating("x", combine, initial=() if initial is MISSING else (initial,)))
 
 
 def rolling(stream: Reactive, n: int) -> Reactive:
@@ -188,7 +186,7 @@ def group_by(
     key: str | Callable[[Any], Any],
     *,
     combine: Callable[[Any, Any], Any] | None = None,
-    initial: Any = _NOTHING,
+    initial: Any = MISSING,
 ) -> Reactive:
     """Make a table of the stream: a row a key, the fold of its values. Completes with the stream.
 
@@ -219,7 +217,7 @@ def group_by(
     if not isinstance(key, str) and not callable(key):
         message = f"group_by: expected a field's name or a function but got key={key!r} (type={type(key).__name__})"
         raise InvalidArgument(message)
-    if combine is None and initial is not _NOTHING:
+    if combine is None and initial is not MISSING:
         message = (
             f"group_by: expected combine beside initial={initial!r} but got none; all values are gathered in a list"
         )
@@ -229,7 +227,7 @@ def group_by(
         fold = accumulating("x", _gather, initial=((),))
     else:
         check_callable("group_by", "combine", combine, 2)
-        fold = accumulating("x", combine, initial=() if initial is _NOTHING else (initial,))
+        fold = accumulating("x", combine, initial=() if initial is MISSING else (initial,))
     restrict = key_by(x=key) | fold | most_recently("x") | fifo() | as_table("x")
     yields = _listed if combine is None else Part("x")
     return derived("group_by", (stream,), {"x": stream}, yields, restrict)

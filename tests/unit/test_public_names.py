@@ -1,6 +1,7 @@
 """Every public name says what it is, with an example that runs (doctests run them)."""
 
 import importlib
+import pydoc
 
 import pytest
 
@@ -24,6 +25,12 @@ def test_a_public_name_has_a_docstring_with_a_runnable_example(package, name):
     text = families.__test__[name] if name in ALIASES else value.__doc__
     assert text
     assert ">>>" in text
+
+
+@pytest.mark.parametrize(("package", "name"), list(public_names()))
+def test_the_help_of_a_public_name_shows_no_object_by_its_address(package, name):
+    text = pydoc.render_doc(getattr(importlib.import_module(package), name))
+    assert "object object at 0x" not in text
 
 
 def test_the_names_of_the_contract_are_there():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import attrs
+import pytest
+
 from cartesius import Engine, Reactive, correlate
 from cartesius.show.differences import compared
 from cartesius.show.rebuilding import Rebuilding
@@ -73,3 +76,54 @@ def test_equal_results_count_as_often_as_they_come():
     replays = [Replay(recording, Rebuilding({}, frozenset(off), [program]).outputs, 9) for off in ((), (0,))]
     assert [(one.kind, one.step) for one in compared(*replays)] == [("new", 1), ("new", 3)]
     assert [(one.kind, one.step) for one in compared(*reversed(replays))] == [("gone", 1), ("gone", 3)]
+
+
+class Equal:
+    """Has no text of its own."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return self.value == other.value
+
+    def __hash__(self):
+        return hash(self.value)
+
+
+class Odd(Equal):
+    """Raises when it is compared."""
+
+    def __eq__(self, other):
+        raise LookupError
+
+    __hash__ = Equal.__hash__
+
+
+@attrs.frozen(repr=False)
+class Plain:
+    """A class whose fields make it equal."""
+
+    value: object
+
+
+MADE = [Equal, Plain, lambda value: [Equal(value)], lambda value: {"at": Plain(value)}, lambda value: {8, 16, value}]
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_results_of_equal_values_are_equal_whatever_their_text(made):
+    program = correlate(a=A, b=B, yields=lambda a, b: made((a, b)), restrict=affinely("b"))
+    found = changed(program, [(A, 1), (B, "x"), (B, "x"), (A, 1)], 0)
+    assert [(kind, step) for kind, step, *_ in found] == [("new", 4), ("new", 4)]
+    late = correlate(x=A, yields=lambda x: made((x,)), restrict=in_event_time(1))
+    found = changed(late, [(A, 10), (A, 20), (A, 30)], 0)
+    assert [(kind, step, written) for kind, step, _, written, _ in found] == [
+        ("moved", 1, 3),
+        ("new", 2, None),
+        ("new", 3, None),
+    ]
+
+
+def test_results_that_cannot_be_compared_are_taken_by_their_text():
+    program = correlate(a=A, b=B, yields=lambda a, b: Odd(a), restrict=affinely("b"))
+    assert {kind for kind, *_ in changed(program, [(A, 1), (B, "x")], 0)} == {"new", "gone"}

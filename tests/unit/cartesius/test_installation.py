@@ -28,6 +28,14 @@ def test_a_missing_package_is_an_import_error_and_one_of_ours():
     assert (raised.value.name, raised.value.__suppress_context__) == ("no_such", True)
 
 
+def test_on_the_way_to_a_command_it_is_one_line_and_no_traceback(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["-m", "edit", "port.rules"])
+    said = 'pip install "other", or the extra of the command'
+    with pytest.raises(SystemExit, match=said) as raised, needing("import dsl", "other"):
+        import_module("no_such")
+    assert raised.value.__suppress_context__
+
+
 def test_a_mistake_of_ours_and_a_package_that_fails_are_not_called_missing(tmp_path, monkeypatch):
     with pytest.raises(ModuleNotFoundError, match=r"cartesius\.no_such"), needing("one", "other"):
         import_module("cartesius.no_such")

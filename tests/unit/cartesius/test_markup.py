@@ -49,3 +49,22 @@ def test_a_shortened_text_is_no_wider_than_asked_and_says_that_it_goes_on():
             short = shortened(text, width)
             assert width_of(short) <= width
             assert short in ("", text) or text.startswith(short.removesuffix("…").rstrip())
+
+
+def test_what_is_shortened_is_looked_at_as_far_as_it_is_shown():
+    class Endless(str):
+        """A text that cannot be walked through."""
+
+        __slots__ = ()
+
+        def __iter__(self):
+            raise AssertionError
+
+    assert shortened(Endless("x" * 10**6), 50) == "xxxxxx…"
+    assert shortened("\x1b" * 10**6, 68) == r"\x1b\x1b\…"
+    assert shortened("e\u0301" * 10, 20 * 6.8) == "e\u0301" * 10
+
+
+def test_no_text_turns_the_order_of_its_surroundings():
+    marks = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    assert visible(marks) == "".join(f"\\u{ord(mark):04x}" for mark in marks)

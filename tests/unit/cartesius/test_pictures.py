@@ -1,23 +1,38 @@
 """What a notebook shows: every value as well-formed HTML that says what the value says, whatever stands in it."""
 
+import json
 import pickle
 import re
 from copy import copy
+from datetime import UTC, datetime
+from itertools import combinations
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from cartesius import Delete, Engine, Event, Reactive, Update, correlate, one_or_more
-from cartesius.data.event_tables import events_html, rows_html
+from cartesius.data.event_tables import events_html, label_of, rows_html
 from cartesius.data.records import Record
 from cartesius.drawing.html_tables import MOST_ROWS, HtmlText, paragraphs
-from cartesius.drawing.markup import visible
+from cartesius.drawing.markup import visible, width_of
 from cartesius.errors import InvalidArgument
 from cartesius.pictures import automaton, load_ipython_extension, marble_diagram
+from cartesius.show.recordings import recording_of
+from cartesius.show.show_answers import Answers
 from cartesius.testing import Matcher, Monitor
 from cartesius.transducers import Tracker
-from restrictions import cartesian, in_sequence, key_by, retracting, within, without, zip_
+from restrictions import (
+    cartesian,
+    in_sequence,
+    key_by,
+    optionally,
+    retracting,
+    tumbling,
+    within,
+    without,
+    zip_,
+)
 from restrictions.tables import filter_table
 from tests.shown_html import HOSTILE, SVG, shown
 
@@ -287,7 +302,7 @@ def test_explain_shows_the_automaton_of_a_sequence_alone():
 
 def test_an_automaton_too_large_to_be_looked_at_is_refused_and_a_long_sequence_is_none():
     sources = {f"x{number}": Reactive(f"s{number}") for number in range(9)}
-    with pytest.raises(InvalidArgument, match=r"at most 16 states .*in_sequence"):
+    with pytest.raises(InvalidArgument, match=r"at most 16 states, and 3 above each other, .*in_sequence"):
         automaton(correlate(slots=sources, yields=lambda x0: x0))
     assert described(automaton(correlate(slots=sources, yields=lambda x0: x0, restrict=in_sequence(*sources))))
     with pytest.raises(InvalidArgument, match="an input"):
@@ -356,3 +371,189 @@ def test_the_extension_shows_arrow_tables_and_lists_of_like_records():
 def test_what_is_neither_an_engine_nor_events_is_refused(source):
     with pytest.raises(InvalidArgument, match="marble_diagram: expected an engine, or events, but got"):
         marble_diagram(source)
+
+
+class Mute:
+    """Takes no part in being shown."""
+
+    def __repr__(self):
+        raise LookupError
+
+
+def nested(depth):
+    value: Any = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+RING: list[Any] = []
+RING.append(RING)
+
+
+ODD = {
+    "long": 10**5000,
+    "mute": Mute(),
+    "ring": RING,
+    "deep": nested(5000),
+    "field": {"a": Mute()},
+    "pair": (Mute(), 1),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("at", [1, datetime(2024, 5, 1, tzinfo=UTC)])
+def test_an_engine_that_records_takes_and_shows_what_any_engine_takes(name, at):
+    value = ODD[name]
+    left, right = Reactive("left"), Reactive("right")
+    both = cartesian(left, right)
+    engine, plain = Engine(both, trace=True), Engine(both)
+    for one in (engine, plain):
+        assert one.push(left, value, at=at) == []
+    (event,) = engine.push(right, value, at=at)
+    assert len(plain.push(right, value, at=at)) == 1
+    for told in (engine.why(event), engine.why(engine.pushed[0]), marble_diagram(engine)):
+        shown(told)
+    shown(events_html([event]))
+    answers = Answers([recording_of(engine, "test")], 0, "test")
+    assert answers.open({"run": 0})["steps"] == 2
+    json.dumps([answers.step({"run": 0, "step": step}) for step in range(3)])
+
+
+def test_a_failure_is_told_as_it_is_whatever_was_pushed():
+    left, right = Reactive("left"), Reactive("right")
+    engine = Engine(correlate(a=left, b=right, yields=lambda a, b: 1 // 0))
+    engine.push(left, Mute())
+    with pytest.raises(ZeroDivisionError) as raised:
+        engine.push(right, Mute())
+    assert any("<Mute without a text: LookupError>" in note for note in raised.value.__notes__)
+
+
+def test_of_a_long_value_the_beginning_is_shown():
+    assert label_of(list(range(20_000))).endswith(" 51, 52…")
+    assert label_of("x" * 300) == "x" * 200 + "…"
+    assert label_of([""] * 20_000) == ", " * 100 + "…"
+    assert label_of([""] * 101) == ", " * 100
+    looked = []
+
+    class Number(int):
+        def __str__(self):
+            looked.append(self)
+            return "7"
+
+    assert len(label_of([{"a": Number(n)} for n in range(20_000)])) == 201
+    assert len(looked) < 210
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{1: 2}, {1: 3}],
+        [{(1, 2): 2}, {(1, 2): 3}],
+        [{1: "x", "b": 1}, {True: "y", "b": 2}],
+        [{Mute(): 1}, {Mute(): 2}],
+        [{}, {}],
+        [{"a": 1}, {"b": 1}],
+        [{"a": 1}, [1]],
+        [{"a": 1}],
+        [],
+        {},
+        {1: 2},
+    ],
+)
+def test_lists_that_are_no_rows_are_shown_as_they_were(value):
+    load_ipython_extension(shell := Shell())
+    assert shell.known[type(value)](value) is None
+
+
+def test_columns_of_one_name_have_their_own_values():
+    pa = pytest.importorskip("pyarrow")
+    load_ipython_extension(shell := Shell())
+    arrow = shell.known["pyarrow.lib", "Table"]
+    assert shown(arrow(pa.table([[1, 3], [2, 4]], names=["a", "a"]))) == "a a 1 2 3 4"
+    assert "left out" not in shown(arrow(pa.table({})))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"title": 5}, "expected a text and a function but got title=5"),
+        ({"show_time": "%H"}, "a function but .* show_time='%H'"),
+        ({"show_time": lambda time: time}, "show_time to return a text but it returned 10; write show_time=str"),
+    ],
+)
+def test_a_marble_diagram_says_what_it_takes(options, message):
+    engine, _, _ = sightings(trace=True)
+    with pytest.raises(InvalidArgument, match=message):
+        marble_diagram(engine, **options)
+
+
+def boxes_of(picture):
+    """Return what is written, and where: left, right, top and bottom."""
+    found = []
+    for one in ElementTree.fromstring(picture).iter(f"{SVG}text"):
+        x, y, half = float(one.get("x", "")), float(one.get("y", "")), width_of(one.text or "") / 2
+        found.append((x - half, x + half, y - 10, y + 2))
+    return found
+
+
+def lines_of(picture):
+    """Return the straight parts of the arrows that slant, as pairs of points."""
+    for one in ElementTree.fromstring(picture).iter(f"{SVG}path"):
+        if slanted := re.fullmatch(r"M\S+ (\S+)H(\S+)L(\S+) (\S+)H\S+", one.get("d", "")):
+            y, x, to_x, to_y = map(float, slanted.groups())
+            yield (x, y), (to_x, to_y)
+
+
+A, B, C, D = map(Reactive, "abcd")
+IN_ANY_ORDER = {
+    "three": ({"a": A, "b": B, "c": C}, None, None),
+    "one more": ({"a": A, "b": B, "c": C}, in_sequence("a", "b"), None),
+    "a sequence, and one": ({"a": A, "b": B, "c": C, "d": D}, in_sequence("a", "b", "c") | within(50, "a", "d"), None),
+    "two sequences": ({"a": A, "b": B, "c": C, "d": D}, in_sequence("a", "b") | in_sequence("c", "d"), None),
+    "conditions": (
+        {"a": A, "b": B, "c": C},
+        in_sequence("a", "b") | within(5, "a", "b", "c"),
+        lambda a, b, c: (a.x == b.x) & (a.y > c.y),
+    ),
+    "absence": ({"a": A, "b": B}, within(5, "a", "b") | without(C, after="b", within=5), None),
+    "missing": ({"a": A, "b": B}, optionally("a", "b") | retracting() | key_by(a="k", b="k"), None),
+}
+
+
+@pytest.mark.parametrize("name", IN_ANY_ORDER)
+def test_where_arrows_cross_labels_can_be_read(name):
+    slots, restrict, where = IN_ANY_ORDER[name]
+    picture = automaton(correlate(slots=slots, where=where, yields=lambda a: a, restrict=restrict))
+    boxes, lines = boxes_of(picture), list(lines_of(picture))
+    assert lines
+    for one, other in combinations(boxes, 2):
+        assert one[0] >= other[1] or other[0] >= one[1] or one[2] >= other[3] or other[2] >= one[3]
+    for left, right, top, bottom in boxes:
+        for (x, y), (to_x, to_y) in lines:
+            points = [(x + n / 200 * (to_x - x), y + n / 200 * (to_y - y)) for n in range(201)]
+            assert not any(left < at_x < right and top < at_y < bottom for at_x, at_y in points)
+
+
+def test_four_in_any_order_are_refused():
+    with pytest.raises(InvalidArgument, match="3 above each other"):
+        automaton(correlate(a=A, b=B, c=C, d=D, yields=lambda a: a))
+
+
+def test_a_match_without_an_optional_part_is_reached():
+    one = correlate(a=A, b=B, yields=lambda a: a, restrict=optionally("b") | within(5, "a", "b"))
+    told = described(automaton(one))
+    assert "Final: match, match without b." in told
+    assert "from a to match without b: no b" in told
+    assert "from b to match without" not in told
+    both = correlate(a=A, b=B, yields=lambda a: a, restrict=optionally("a", "b") | retracting())
+    assert described(automaton(both)).count("to match without") == 2
+
+
+def test_what_is_in_one_window_is_not_said_to_have_a_key():
+    windows = automaton(correlate(a=A, b=B, yields=lambda a: a, restrict=tumbling(5)))
+    assert "of the same window" in windows
+    assert "of the same key" not in windows
+    both = automaton(correlate(a=A, b=B, yields=lambda a: a, restrict=tumbling(5) | key_by(a="k", b="k")))
+    assert "of the same window" in both
+    assert "of the same key" in both

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import textwrap
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +15,9 @@ from cartesius.__main__ import main
 from cartesius.core.engine_core import EngineCore
 from cartesius.errors import InvalidArgument
 from cartesius.show.program_files import ProgramFailed, fed, located, ran, recordings_of
+from cartesius.show.recordings import recording_of
+from cartesius.show.replays import Replay
+from cartesius.show.show_answers import Answers
 
 GOODS = """
     import sys
@@ -62,6 +68,92 @@ def test_each_engine_that_took_something_is_shown_and_the_last_first(write):
     ]
 
 
+BUILT = """
+    from cartesius import Engine, Reactive
+    from restrictions import cartesian
+    a = Reactive("a")
+    both = cartesian(a, Reactive("b"))
+
+    def build(n):
+        engine = Engine(both)
+        engine.push(a, n)
+        return engine
+
+    def main():
+        first = build(1)
+        second = build(2)
+        third = Engine(both)
+        third.push(a, 3)
+
+    if __name__ == "__main__":
+        main()
+"""
+
+
+def test_engines_built_one_after_the_other_are_all_kept(write):
+    engines = "".join(f"e{n} = Engine(both)\ne{n}.push(a, {n})\n" for n in range(3))
+    text = textwrap.dedent(BUILT).partition("def main")[0] + engines
+    recordings, _ = recordings_of(ran(write(text), [])[0], "")
+    assert [values(one) for one in recordings] == [[0], [1], [2]]
+
+
+def test_engines_built_on_one_way_are_told_apart_by_where_their_ways_part(write):
+    recordings, _ = recordings_of(ran(write(BUILT), [])[0], "")
+    assert [values(one) for one in recordings] == [[1], [2], [3]]
+    assert [one.title for one in recordings] == [
+        "line 13: first = build(1)",
+        "line 14: second = build(2)",
+        "line 15: third = Engine(both)",
+    ]
+    alone = textwrap.dedent(BUILT).partition("    second")[0]
+    recordings, _ = recordings_of(ran(write(f"{alone}main()\n"), [])[0], "")
+    assert [one.title for one in recordings] == ["line 8: engine = Engine(both)"]
+
+
+PICKLED = """
+    from __future__ import annotations
+
+    import pickle
+    import sys
+    from dataclasses import dataclass
+    from typing import get_type_hints
+    from cartesius import Engine, Reactive, correlate
+
+    @dataclass
+    class Ship:
+        crew: Crew
+
+    @dataclass
+    class Crew:
+        size: int
+
+    def body(a, b):
+        get_type_hints(Ship)
+        return pickle.loads(pickle.dumps(a)), b, sys.argv[1]
+
+    a, b = Reactive("a"), Reactive("b")
+    engine = Engine(correlate(a=a, b=b, yields=body, name="both"))
+    engine.push(a, Ship(Crew(7)), at=1)
+    engine.push(b, 2, at=2)
+"""
+
+
+def test_while_it_is_made_again_python_finds_the_program_as_when_it_ran(write):
+    main, argv, path = sys.modules["__main__"], sys.argv, list(sys.path)
+    program, name = ran(write(PICKLED), ["x"])
+    recordings, chosen = recordings_of(program, name)
+    with program.in_place():
+        opened = Answers(recordings, chosen, "test").open({"run": 0})
+    assert (opened["failure"], opened["steps"]) == ("", 2)
+    assert (sys.modules["__main__"], sys.argv, sys.path) == (main, argv, path)
+
+
+def test_the_names_of_a_program_that_was_ended_are_known(write):
+    program, name = ran(f"{write(textwrap.dedent(GOODS) + '    raise KeyboardInterrupt')}:second", [])
+    recordings, chosen = recordings_of(program, name)
+    assert values(recordings[chosen]) == [1, 2]
+
+
 @pytest.mark.parametrize(("name", "expected"), [("first", []), ("second", [1, 2]), ("goods", [2]), ("empty", [])])
 def test_a_name_says_which(write, name, expected):
     program, given = ran(f"{write(GOODS)}:{name}", [])
@@ -86,6 +178,7 @@ def test_the_program_sees_what_python_shows_it_and_leaves_nothing_behind(write, 
     assert err == f"{path} ended itself: enough\n"
     assert (sys.argv, sys.path) == before
     assert EngineCore.watch is None
+    assert sorted(one.name for one in Path(path).parent.glob("**/*.pyc"))[1:] == []  # that of the helper alone
     sys.modules.pop("helper_of_program")
 
 
@@ -138,7 +231,7 @@ def test_a_module_is_found_by_its_name():
             "from cartesius import *\na = Reactive('a')\ne = Engine(correlate(x=a, yields=lambda x: x))\ne.push(a, 1)\n"
             "e = Engine.restore(e.snapshot(), *e.outputs)\n",
             "e",
-            "none does; say|restored from a snapshot",
+            "but this one was restored from a snapshot",
         ),
     ],
 )
@@ -173,6 +266,31 @@ def test_events_of_a_file_are_fed_to_a_reactive_of_a_program_that_pushes_none(wr
     assert [call.kind for call in recording.calls] == ["push", "push", "push", "advance", "end", "close"]
     times = [(call.event.start, call.event.end) for call in recording.calls if call.event]
     assert times == [(3, 3), (4, 4), (5, 6)]
+
+
+def test_to_an_engine_that_is_named_events_come_as_to_that_engine(write, tmp_path):
+    options = "unit=timedelta(hours=1), lateness=5, tier='reference', pulled=[more]"
+    text = f"{SHIPS}    from cartesius import Engine\n    from restrictions import as_table, cartesian\n"
+    text += "    more = cartesian(order, restrict=as_table(lambda value: 1))\n"
+    text += f"    from datetime import timedelta\n    engine = Engine(both, {options})\n"
+    program, name = ran(f"{write(text)}:engine", [])
+    events = [{"input": "order", "value": {"item": "tea"}, "at": at} for at in (30, 1)]
+    (tmp_path / "events.jsonl").write_text("\n".join(map(json.dumps, events)))
+    recording = fed(program, name, tmp_path / "events.jsonl", Engine)
+    assert recording.options == recording_of(program.names["engine"], "test").options
+    assert recording.options["unit"] == timedelta(hours=1)
+    assert recording.title == "correlate(order, ship), cartesian(order) over events.jsonl"
+    replay = Replay(recording, (*recording.outputs, *recording.options["pulled"]), 10)
+    assert [len(step.late) for step in replay.steps] == [0, 0, 1]  # it is late, as it is to that engine
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x85"])
+@pytest.mark.parametrize("begin", ["", "\ufeff"])
+def test_what_json_takes_for_no_end_of_a_line_ends_none(write, tmp_path, sign, begin):
+    program, name = ran(write(SHIPS), [])
+    text = json.dumps({"input": "order", "value": f"a{sign}b"}, ensure_ascii=False)
+    (tmp_path / "events.jsonl").write_bytes(f"{begin}{text}\r\n{text}\n".encode())
+    assert values(fed(program, name, tmp_path / "events.jsonl", Engine)) == [f"a{sign}b"] * 2
 
 
 @pytest.mark.parametrize(

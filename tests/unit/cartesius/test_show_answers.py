@@ -164,3 +164,43 @@ def test_a_long_trace_is_made_once_and_a_step_of_it_is_short(monkeypatch):
     (place,) = steps[-1]["correlations"][0]["slots"][0]["places"]
     assert (place["count"], len(place["events"])) == (475, MOST_ENTRIES)
     assert all(len(step["marbles"]) == WIDTH for step in steps)
+
+
+def test_a_program_that_fails_when_it_is_made_again_says_at_which_call():
+    files = {"prices": 7}
+    engine = Engine(
+        correlate(o=order, s=stock, yields=lambda o, s: files["prices" if o else ""], restrict=affinely("o")),
+        trace=True,
+    )
+    for reactive in (order, stock, stock, order):
+        engine.push(reactive, 1)
+    files.clear()
+    answers = answers_of(engine)
+    opened = answers.open({"run": 0})
+    assert (opened["steps"], opened["calls"]) == (1, 4)
+    failure = "Made again, call 2 of 4 fails, so the steps end before it: KeyError: 'prices'"
+    assert opened["failure"].startswith(failure)
+    assert answers.open({"run": 0, "off": [0]})["failure"].startswith("Without what is left out, call 2 of 4 fails")
+    assert f"\n{failure}" in answers.open({"run": 0, "off": [0]})["failure"]
+
+
+def test_no_text_of_an_answer_turns_the_order_of_the_page():
+    name = "\u202eevil\u2066\x1b"
+    odd = Reactive(name)
+    engine = Engine(correlate(slots={"x": odd}, yields=lambda x: {name: x}, name=name), trace=True)
+    engine.push(odd, name)
+    asked = answers_of(engine).questions
+    answers = [asked[question]({"run": 0, "step": 1}) for question in ("runs", "open", "step")]
+    answers.append(asked["why"]({"run": 0, "id": answers[-1]["given"][0]["id"], "step": 1}))
+    for answer in answers:
+        text = json.dumps(answer, ensure_ascii=False)
+        assert "evil" in text
+        assert not {"\u202e", "\u2066", "\x1b"} & set(text)
+
+
+def test_reasons_of_long_values_are_shortened():
+    engine = goods()
+    engine.push(order, {"item": "cup", "by": "x" * 100_000}, at=5)
+    engine.push(stock, {"item": "cup", "shelf": 2}, at=6)
+    for off in ([], [0], [1], [2]):
+        assert len(json.dumps(answers_of(engine).open({"run": 0, "off": off}))) < 20_000

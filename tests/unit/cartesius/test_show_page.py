@@ -5,6 +5,7 @@ What the server itself answers, and to whom, is tested with the editor's page, w
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
 import sys
@@ -48,6 +49,19 @@ engine.push(stock, {{"item": "tea", "shelf": 4}}, at=1)
 engine.push(order, {{"item": "tea", "by": "Ann"}}, at=2)
 engine.push(stock, {{"item": "tea", "shelf": 3}}, at=3)
 engine.push(order, {{"item": "cup", "by": {HOSTILE!r}}}, at=4)
+"""
+
+GONE = f"""
+from cartesius import Engine, Reactive, correlate
+from restrictions import within
+
+a, b, known = Reactive("a"), Reactive("b"), {{"x": "{"z" * 300}"}}
+near = correlate(a=a, b=b, yields=lambda a, b: (a, known["x" if b else ""]), restrict=within(1, "a", "b"), name="near")
+engine = Engine(near)
+engine.push(a, "x" * 300, at=1)
+engine.push(b, "y" * 300, at=20)
+engine.push(b, 7, at=1)
+known.clear()
 """
 
 
@@ -104,6 +118,17 @@ def test_an_engine_that_does_not_record_says_what_to_write():
     engine = Engine(correlate(x=Reactive("a"), yields=lambda x: x))
     with pytest.raises(InvalidArgument, match=r"Engine.show: expected .* write Engine\(…, trace=True\)"):
         engine.show()
+
+
+def test_within_an_event_loop_it_is_refused_before_anything_is_said(engine, capsys):
+    async def showing():
+        engine.show(browse=False)
+
+    with pytest.raises(
+        InvalidArgument, match=r"Engine.show: expected no running event loop, .* asyncio.run has returned"
+    ):
+        asyncio.run(showing())
+    assert capsys.readouterr().out == ""
 
 
 def test_a_port_that_is_taken_is_said(engine):
@@ -209,6 +234,22 @@ def test_in_the_browser_the_tutorial_and_a_program_of_ones_own_are_stepped_throu
     expect(page.locator("#counts")).to_contain_text("No result differs.")
     assert page.evaluate(CHECKS) == []
     assert page.locator("#picture").evaluate(SCROLLED)
+
+    # A program that fails when it is made again says so, and long values are broken where the page ends.
+    gone = tmp_path / "gone.py"
+    gone.write_text(GONE, encoding="utf-8")
+    page.goto(serve(gone))
+    failure = page.locator("#failure")
+    expect(failure).to_contain_text("Made again, call 3 of 3 fails, so the steps end before it: KeyError: 'x'")
+    page.get_by_label("within(1, 'a', 'b')").uncheck()
+    expect(failure).to_contain_text("Without what is left out, call 2 of 3 fails")
+    assert page.evaluate(CHECKS) == []
+    gone.write_text(GONE.replace("known.clear()", ""), encoding="utf-8")
+    page.goto(serve(gone))
+    expect(failure).to_be_hidden()
+    page.get_by_label("within(1, 'a', 'b')").uncheck()
+    expect(page.locator("#counts")).to_have_text("1 result is new.")
+    assert page.evaluate(CHECKS) == []
 
     # The tutorial: each of its engines can be chosen; the last is that of its tables.
     page.goto(serve(tutorial))
