@@ -11,6 +11,7 @@ Source: STYLE.md, section 2.4 (for a likely slip show the wrong line and the rig
 from __future__ import annotations
 
 import ast
+import sys
 from functools import reduce
 from typing import TypeAlias
 
@@ -143,8 +144,8 @@ def _statement(node: ast.If | ast.While | ast.Assert) -> str:
 def _case(node: ast.Match, span: Span) -> str:
     """The `when` for the case of a `match` that asks."""
     for case in node.cases:
-        # Of a guard with and/or, Python reports the pattern.
-        guarded = case.pattern if isinstance(case.guard, ast.BoolOp) else case.guard
+        # Of a guard with and/or, Python 3.11 reports the pattern.
+        guarded = case.pattern if isinstance(case.guard, ast.BoolOp) and sys.version_info < (3, 12) else case.guard
         if case.guard is not None and guarded is not None and _covers(Span.of(span.file, guarded), span):
             return f"with when({ast.unparse(rewritten(case.guard))}): …"
         if _covers(Span.of(span.file, case.pattern), span):

@@ -158,7 +158,7 @@ class Scene:
         """What the call gives where nothing interrupts it, and how its engine ends; found once for all lines."""
         if is_saved not in self._undisturbed:
             engine = self.engine()
-            _ = engine.stats  # asked as it is of the engine that was interrupted: the objects own the state from then on
+            _ = engine.stats  # likewise asked: the objects own the state from then on
             self._undisturbed[is_saved] = self.did(engine), self.ends(engine, is_saved=is_saved)
         return self._undisturbed[is_saved]
 

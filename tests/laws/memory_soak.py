@@ -32,8 +32,9 @@ LATEST_KEPT = 5
 WORK = 8
 """How many entries or combinations an event may cost, on average, before a soak is too dear to go on."""
 
-TOLERATED = (AttributeError, RuntimeError, TypeError, ZeroDivisionError)
-"""What drawn conditions raise of some values: the catalogue law looks at that."""
+TOLERATED = (AttributeError, KeyError, RuntimeError, TypeError, ZeroDivisionError)
+"""What drawn conditions raise of some values: the catalogue law looks at that. Python 3.12 can hash a slice, so that
+of a record a slice is a field that is not there, where 3.11 raises a TypeError."""
 
 
 class Said(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,12 @@ def test_a_wrong_program_is_refused_with_this_message(program: Path):
     golden = program.with_suffix(".txt")
     if os.environ.get("WRITE_MESSAGES"):
         golden.write_text(message_of(program), encoding="utf-8")
-    assert message_of(program) == golden.read_text(encoding="utf-8")
+    found, expected = message_of(program).splitlines(), golden.read_text(encoding="utf-8").splitlines()
+    if sys.version_info >= (3, 12):  # which knows places within an f-string, where 3.11 knows the whole of it
+        assert found[3].lstrip() in expected[3]
+        assert len(found[3]) <= len(expected[3])
+        del found[3], expected[3]
+    assert found == expected
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
