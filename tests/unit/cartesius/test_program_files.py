@@ -195,7 +195,8 @@ def test_an_exception_of_the_program_is_told_from_its_own_first_line_on(write):
     except LookupError:
         with pytest.raises(ProgramFailed) as raised:
             ran(path, [])
-    assert str(raised.value).splitlines()[:4] == [
+    lines = [line for line in str(raised.value).splitlines() if line.strip("~^ ")]  # Python 3.13 marks all calls
+    assert lines[:4] == [
         "Traceback (most recent call last):",
         f'  File "{path}", line 4, in <module>',
         "    f()",
