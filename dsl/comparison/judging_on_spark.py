@@ -28,6 +28,7 @@ from pyspark.sql import functions as f
 from cartesius.errors import InvalidArgument
 from dsl.comparison.verdict_spans import NOTHING, VerdictSpans, add_name, said
 from dsl.histories.field_columns import TIME, joined
+from dsl.terms.instants import moment_of
 from spark_bridge import correlate_frames
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class Prepared:
 
         Args:
             history: What was observed.
-            folder: An empty folder; the workers of Spark read it.
+            folder: Where the files go, a folder that is made; the workers of Spark read it.
         """
         self.folder = folder
         self.seen = VerdictSpans()
@@ -120,7 +121,7 @@ class Prepared:
 
 
 def judged_on_spark(
-    spark: SparkSession, pack: RulePack, prepared: Prepared, progress: Callable[[int], object]
+    spark: SparkSession, pack: RulePack, prepared: Prepared, end: int, progress: Callable[[int], object]
 ) -> VerdictSpans:
     """Judge a history on Spark.
 
@@ -128,6 +129,7 @@ def judged_on_spark(
         spark: A session, whose workers read the folder of `prepared`.
         pack: The rules.
         prepared: What was observed.
+        end: Until when time goes on behind the rows, in microseconds since the epoch.
         progress: Called now and then, from another thread, with about how many rows are judged.
     """
     subject = next(iter(prepared.rows))
@@ -137,15 +139,16 @@ def judged_on_spark(
         event_time=TIME,
         buckets=max(_LEAST, -(-prepared.rows[subject] // _ROWS)),
         close=False,
+        until=moment_of(end),
     ).results
     wanted = results.select(f.unix_micros("end"), "change", "key", "status", "because.name", "because.missing")
     # Of one subject all is in one bucket, in order.
     spans = prepared.seen.without_verdicts()
     with _following(spark, lambda share: progress(int(share * prepared.seen.rows))):
         collected = wanted.collect()
-    for end, change, key, status, names, missing in collected:
+    for time, change, key, status, names, missing in collected:
         is_judged = change == "update"
-        spans.add(key, end, said(status, zip(names, missing, strict=True)) if is_judged else NOTHING)
+        spans.add(key, time, said(status, zip(names, missing, strict=True)) if is_judged else NOTHING)
     return spans
 
 
