@@ -548,7 +548,7 @@ class RulePack:
         >>> print(port.describe().splitlines()[3])
           1. For every vessel: the length must be at most 100 m, because the lock is 110 m long. (lock; critical)
         """
-        return paragraphs(Describer(self.name, self._used, self._links, self._only).text(self._statements))
+        return paragraphs(Describer(self.name, self._used, self._links, self._statements, self._only).text())
 
     def __repr__(self) -> str:
         """Show name, subject and the number of statements."""
