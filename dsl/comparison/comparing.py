@@ -161,7 +161,8 @@ def compare(
             thread, and by the share of the tasks that are done.
 
     Raises:
-        InvalidArgument: The packs judge different subjects, the folder is no history for both, or it has no rows.
+        InvalidArgument: The packs judge different subjects, the folder is no history for both, or it has no rows; or
+            rules about pairs, or about totals, are to be judged on Spark.
         NotInstalled: There is no numpy or no pyarrow, the extra ``columns``, or no Spark, for ``spark``.
 
     Law:
@@ -227,7 +228,11 @@ def _judged(
     with TemporaryDirectory(prefix="compare-history-") as folder:
         prepared = [Prepared(each, Path(folder) / str(number)) for number, each in enumerate(histories)]
         end = common_end(each.seen for each in prepared)
-        for number, (pack, each) in enumerate(zip(packs, prepared, strict=True)):
-            found.append(judged_on_spark(spark, pack, each, end, done(number)))
+        judges = [
+            judged_on_spark(spark, pack, each, end, done(number))
+            for number, (pack, each) in enumerate(zip(packs, prepared, strict=True))
+        ]
+        for number, judge in enumerate(judges):
+            found.append(judge())
             done(number + 1)(0)
     return found

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dsl import RulePack
+from cartesius.errors import InvalidArgument
+from dsl import RulePack, Source, against, another, number_of, require
 from dsl.comparison import compare, judging_on_spark
+from dsl.units import metres
 
 pytestmark = pytest.mark.spark
 RULES = """pack: port
@@ -52,3 +54,23 @@ def test_a_comparison_on_spark_is_that_in_process_and_says_how_far_it_is(spark, 
     old_rows = new_rows - 2  # it has no tugs
     assert told == sorted(told)
     assert {(each, old_rows + new_rows) for each in (old_rows, old_rows + new_rows)} <= {*told}
+
+
+@pytest.mark.parametrize("relation", ["pairs", "totals"])
+def test_rules_about_the_others_are_refused_before_anything_is_judged(spark, tmp_path, relation):
+    vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, berth=str)
+    other = another(vessel, "other")
+    old, new = (RulePack("port", subject=vessel) for _ in range(2))
+    with old:
+        require(vessel.draught <= 9 * metres)
+    with new:
+        if relation == "pairs":
+            with against(other, where=other.berth == vessel.berth):
+                require(other.draught <= vessel.draught)
+        else:
+            require(number_of(other, where=other.berth == vessel.berth) <= 3)
+    (tmp_path / "vessel.csv").write_text("time,mmsi,draught,berth\n2020-06-30T00:00Z,1,9,A\n")
+    told: list[tuple[int, int]] = []
+    with pytest.raises(InvalidArgument, match=r"about pairs, or about totals over the others .*; leave out --spark"):
+        compare(old, new, tmp_path, spark=spark, progress=lambda *far: told.append(far))
+    assert told == []
