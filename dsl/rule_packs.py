@@ -514,7 +514,7 @@ class RulePack:
         unused = unused_sources(self._statements, self._links, observed)
         unknown = [] if rows is None else unknown_locations(self._statements, self._place, self._links, rows)
         idle = [] if requirement_names(self._statements) else [nothing_required(self.name)]
-        return (*flaws(self._statements, self._only), *unknown, *unused, *idle)
+        return (*flaws(self._statements, self._links, self._only), *unknown, *unused, *idle)
 
     def explain(self) -> str:
         """Return the plan as text: how rows are found, what each rule reads, and what an event of each source costs.
@@ -548,7 +548,7 @@ class RulePack:
         >>> print(port.describe().splitlines()[3])
           1. For every vessel: the length must be at most 100 m, because the lock is 110 m long. (lock; critical)
         """
-        return paragraphs(Describer(self.name, self._used, self._links, self._only).text(self._statements))
+        return paragraphs(Describer(self.name, self._used, self._links, self._statements, self._only).text())
 
     def __repr__(self) -> str:
         """Show name, subject and the number of statements."""

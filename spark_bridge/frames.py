@@ -41,7 +41,7 @@ from spark_bridge.reading.options import (
     splittable,
     timed_frames,
 )
-from spark_bridge.reading.prefixes import clock_rows, delay_of, marked
+from spark_bridge.reading.prefixes import checked_until, clock_rows, delay_of, marked
 from spark_bridge.running.buckets import Buckets
 from spark_bridge.running.queries import Share, log_warnings, start_query
 from spark_bridge.running.stateful import run_batch, run_streaming
@@ -234,6 +234,7 @@ def correlate_frames(
     schema: Schema | Mapping[str, Schema] | None = None,
     plausible: Times | None = None,
     close: bool = True,
+    until: datetime | None = None,
     unbounded: bool = False,
     soft_limit: int | None = 64 * 2**20,
     on_error: RowPolicy = "fail",
@@ -285,6 +286,8 @@ def correlate_frames(
             than tomorrow is, by the session's calendar. Other rows are dead letters, and do not move the watermark.
         close: Whether the sources of a batch end with it; False gives what a stream of the same rows has given by the
             time that its watermark is that of them all. Without ``watermark`` that is the time of the latest row.
+        until: With ``close=False`` and without ``watermark`` the least time of that latest row, a datetime with a zone:
+            the clock goes on as if another row came then. None: the rows alone move it.
         unbounded: Whether a stream may have a program whose memory grows for ever.
         soft_limit: From how many bytes on the state of one bucket of a stream warns, and again when it has doubled;
             None: never.
@@ -310,14 +313,14 @@ def correlate_frames(
     is_streaming = any(frame.isStreaming for frame in frames.values())
     check_live(live, changes, event_time, is_streaming=is_streaming)
     checked_limit(soft_limit)
-    names = list(frames)
     schemas_in: dict[str, t.StructType] = {name: nullable(frame.schema) for name, frame in frames.items()}
     timed = timed_frames(frames, event_time)
     if is_streaming and not unbounded:
-        check_bounded(outputs, set(names) - set(timed))
+        check_bounded(outputs, set(frames) - set(timed))
     own = own_watermarks(frames, event_time) if is_streaming else []
     check_watermark(own, watermark, timed)
     has_watermark = bool(own) or watermark is not None
+    at_least = checked_until(until, close=close, is_streaming=is_streaming, has_watermark=has_watermark)
     holds = holds_back(order, sequence, has_watermark=has_watermark, is_streaming=is_streaming)
     by_sequence = by_source("sequence", sequence, dict.fromkeys(timed) if isinstance(sequence, str) else schemas_in)
     by_deleted = by_source("deleted", deleted, {name: schemas_in[name] for name in schemas_in if inputs[name].table})
@@ -379,7 +382,7 @@ def correlate_frames(
     if is_streaming:
         done = _streamed(runner, sources, count, believed, watermark, has_watermark=has_watermark, holds=holds)
     else:
-        done = _batched(runner, sources, count, believed, watermark, follows=follows, close=close)
+        done = _batched(runner, sources, count, believed, watermark, at_least, follows=follows, close=close)
 
     def again(columns: Mapping[str, list[str]], text: str | None) -> Frames:
         rest = {name: frame.drop(*columns.get(name, ())) for name, frame in frames.items()}
@@ -396,6 +399,7 @@ def correlate_frames(
             schema=schema,
             plausible=plausible,
             close=close,
+            until=until,
             unbounded=unbounded,
             soft_limit=soft_limit,
             on_error=on_error,
@@ -439,6 +443,7 @@ def _batched(
     count: int,
     believed: Plausible,
     watermark: Any,
+    until: int | None,
     *,
     follows: bool,
     close: bool,
@@ -448,7 +453,7 @@ def _batched(
     for duration in [watermark] if isinstance(watermark, str) else (watermark or {}).values():
         delay_of(sources[0].frame.sparkSession, duration)
     if not close and (follows or watermark is not None):
-        parts.append(clock_rows(sources, count, believed, watermark))
+        parts.append(clock_rows(sources, count, believed, watermark, until))
     return run_batch(united(parts), runner, follows=follows, close=close)
 
 

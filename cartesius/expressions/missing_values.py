@@ -5,6 +5,8 @@ a method ``in_columns``, in these functions and in those of `made_values`; None 
 here, and run over columns in `cartesius.columns`. Where a missing value decides nothing, a function of it is missing,
 too; `both` and `either` decide without it where they can.
 
+This module is over 300 lines because it is the vocabulary of forms, one short function each.
+
 Invariant: a function here gives over columns, row by row, what it gives here.
 
 Source: S. C. Kleene, Introduction to Metamathematics, 1952, § 64.
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from cartesius.expressions.expressions import Expression
     from cartesius.expressions.value_sorts import ValueSort
 
+ROUNDING: Final = 1e-12
+"""By which share of a whole turn two bounds may differ that are meant to be one direction."""
 SUBJECT: Final = ""
 """What the expressions of a form call the first slot, whatever its name is."""
 
@@ -154,13 +158,26 @@ class Turning:
 
     def __call__(self, value: Any, low: Any, high: Any) -> bool | None:
         """Look; nobody knows of what is infinite."""
-        span = (high - low) % self.whole
-        turned = (value - low + self.slack) % self.whole
+        start, span = sector(low, high, self.whole)
+        turned = (value - start + self.slack) % self.whole
         if turned != turned or span != span:  # noqa: PLR0124 - NaN
             return None
-        if low != high and min(span, self.whole - span) <= self.slack:
-            return True
         return bool(turned <= span + 2 * self.slack)
+
+
+def sector(low: Any, high: Any, whole: Any) -> tuple[Any, Any]:
+    """Return where a sector begins and how far it turns: as far as a whole circle between bounds a turn apart.
+
+    Bounds that are equal but for rounding are one direction, whichever of the two is ahead by a bit.
+
+    >>> sector(340, 20, 360), sector(0, 360, 360), sector(30, 30 - 1e-14, 360)[1] < 1e-13
+    ((340, 40), (0, 360), True)
+    """
+    gap = high - low
+    if abs(gap) <= ROUNDING * whole:
+        return min(low, high), abs(gap)
+    span = gap % whole
+    return low, whole if min(span, whole - span) <= ROUNDING * whole else span
 
 
 def both(left: Any, right: Any) -> bool | None:

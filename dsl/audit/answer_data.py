@@ -11,6 +11,7 @@ from dsl.terms.texts import text
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from dsl.english.naming import Names
     from dsl.judgements.accounts import Accounted, Bound
     from dsl.meaning.verdicts import Shown
 
@@ -26,19 +27,19 @@ def iso(time: int) -> str:
     return (EPOCH + timedelta(microseconds=time)).isoformat()
 
 
-def requirement_data(each: Accounted, kind: str) -> dict[str, Any]:
+def requirement_data(each: Accounted, names: Names) -> dict[str, Any]:
     """Return how a requirement came out, for JSON.
 
     Args:
         each: The requirement.
-        kind: The name of the pack's subject.
+        names: How the pack's fields are called.
     """
     reason = each.reason
     return {
         "requirement": reason.name,
         "outcome": each.outcome,
         "condition": reason.text,
-        "says": said(each, kind),
+        "says": said(each, names),
         "location": reason.location,
         "because": reason.because,
         "severity": reason.severity,
@@ -54,9 +55,9 @@ def requirement_data(each: Accounted, kind: str) -> dict[str, Any]:
     }
 
 
-def said(each: Accounted, kind: str) -> str:
+def said(each: Accounted, names: Names) -> str:
     """Return what a requirement demands, in English."""
-    return phrase(each.statement.condition, "must", kind).text("must")
+    return phrase(each.statement.condition, "must", names).text("must")
 
 
 def _bound(bound: Bound, instants: frozenset[str]) -> dict[str, Any]:

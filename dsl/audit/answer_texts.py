@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.drawing.markup import visible
 from dsl.audit.answer_data import iso, said
-from dsl.english.phrases import phrase
+from dsl.english.phrases import clauses, phrase
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from dsl.audit.answers import Answer, ReadRow
+    from dsl.english.naming import Names
     from dsl.judgements.accounts import Accounted
     from dsl.meaning.verdicts import Shown
 
@@ -45,7 +46,7 @@ def told(answer: Answer, *, with_all: bool = False) -> str:
             lines += ["", f"{number} did not apply; --all lists what would have had to hold for them."]
         elif found:
             lines += ["", heading]
-            lines += [line for each in found for line in _requirement(each, mark, answer.kind)]
+            lines += [line for each in found for line in _requirement(each, mark, answer.names)]
     lines += ["", "Decided from" if answer.account else "Known of it"]
     lines += [f"  {_row(each, answer.at)}" for each in answer.rows]
     if answer.unread:
@@ -94,14 +95,14 @@ def _dated(answer: Answer) -> str:
     return f"{answer.since[0]:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _requirement(each: Accounted, mark: str, kind: str) -> Iterator[str]:
+def _requirement(each: Accounted, mark: str, names: Names) -> Iterator[str]:
     reason = each.reason
     name = "" if reason.name == reason.text else f"{reason.name}: "
     because = f", because {reason.because.strip().rstrip('.')}" if reason.because else ""
-    yield f"  {mark} {name}{said(each, kind)}{because}."
+    yield f"  {mark} {name}{said(each, names)}{because}."
     if each.outcome == "does not apply":
-        untrue = [condition for condition, holds in each.conditions if holds is False]
-        yield f"      Only where {' and '.join(phrase(condition, 'is', kind).text('is') for condition in untrue)}."
+        untrue = [phrase(condition, "is", names) for condition, holds in each.conditions if holds is False]
+        yield f"      Only where {' and '.join(clauses(untrue, 'is'))}."
         return
     if reason.missing:
         old = f" (too old: {', '.join(reason.stale)})" if reason.stale else ""
@@ -127,6 +128,8 @@ def _margin(each: Accounted) -> str:
     if each.reason.margin is None:
         return ""
     distance, unit = each.reason.margin
+    if not distance and each.outcome == "fails":
+        return ": at the limit itself"
     return f": {_number(abs(distance))} {unit}".rstrip() + (" to spare" if distance >= 0 else " beyond the limit")
 
 

@@ -18,16 +18,19 @@ from cartesius.drawing.markup import visible
 from cartesius.errors import InvalidArgument
 from dsl.audit.answer_data import EPOCH, iso, requirement_data, shown_data
 from dsl.audit.subjects import named
+from dsl.english.sentences import names_of
 from dsl.histories import History
 from dsl.histories.newest_rows import newest
 from dsl.meaning.term_expressions import STALE
 from dsl.rule_packs import RulePack
 from dsl.terms.dimensions import INSTANT, Measure
+from dsl.terms.statements import conditions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from dsl.english.naming import Names
     from dsl.histories.newest_rows import Newest
     from dsl.judgements.accounts import Account
     from dsl.meaning.verdicts import Shown, Verdict
@@ -70,6 +73,7 @@ class Answer:
         account: The verdict and all that led to it; None: there was none, as the subject was not considered.
         rows: The rows that were looked at.
         unread: How many rows of the history, as far as it was read for this, could not be read, and so did not count.
+        names: How the fields of the pack are called.
     """
 
     subject: Any
@@ -82,6 +86,7 @@ class Answer:
     account: Account | None
     rows: tuple[ReadRow, ...]
     unread: int
+    names: Names
 
     @property
     def verdict(self) -> Verdict | None:
@@ -101,7 +106,7 @@ class Answer:
             "at": iso(self.at),
             "status": None if self.verdict is None else self.verdict.status,
             "pack": {"name": self.pack_name, "version": self.pack, "since": since},
-            "requirements": [requirement_data(each, self.kind) for each in accounted],
+            "requirements": [requirement_data(each, self.names) for each in accounted],
             "rows": [self._row(each) for each in self.rows],
             "unread": self.unread,
         }
@@ -149,7 +154,8 @@ def why(rules: RulePack | Path, data: Path | str, subject: str, at: datetime) ->
     read = _read(declared, rows, key, account)
     name = own.get("name")
     called = name if isinstance(name, str) else None
-    return Answer(key, kind.name, called, moment, version, pack.name, since, account, tuple(read), unread)
+    names = names_of(tuple(declared.values()), conditions(pack.statements))
+    return Answer(key, kind.name, called, moment, version, pack.name, since, account, tuple(read), unread, names)
 
 
 def _in_force(path: Path, at: datetime) -> tuple[RulePack, str, tuple[datetime, str]]:

@@ -11,15 +11,16 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, final
 
 import attrs
+import pyarrow.compute as pc
 
 from cartesius.errors import InvalidArgument
 from cartesius.installation import needing
 from dsl.comparison.verdict_differences import differences
-from dsl.comparison.verdict_spans import NOT_JUDGED, judged_here
+from dsl.comparison.verdict_spans import NOT_JUDGED, common_end, judged_here
 from dsl.histories.history_folders import NAMED, History
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
@@ -48,7 +49,7 @@ class Comparison:
     start: int
     """The time of the first row, in microseconds since the epoch."""
     end: int
-    """That of the last row; what is said then is counted up to there."""
+    """That of the last row of either pack; hours are counted up to there."""
     rows: int
     """How many rows were used."""
     subjects: int
@@ -56,7 +57,8 @@ class Comparison:
     differences: pa.Table
     """An Arrow table, a row for each span in which they say different things of a subject: ``subject``, ``name`` (where
     its source has one), ``start``, ``end``, ``hours``; and of either pack, with ``_before`` and ``_after``, the
-    ``status``, the names of the requirements that ``failed``, and what was ``missing``. By start."""
+    ``status``, the names of the requirements that ``failed``, and what was ``missing``. By start. A span that begins
+    with the last rows has 0 hours: it ends where it begins."""
     statuses: tuple[StatusChange, ...]
     """How long each pair of statuses held, also where they are the same."""
     rules: tuple[RuleHours, ...]
@@ -90,6 +92,11 @@ class Comparison:
         """Whether the change changes nothing: neither a verdict nor its reasons, nor the flaws of the rules."""
         return not set(self.changed) - {"unread"}
 
+    @property
+    def at_the_end(self) -> int:
+        """How many of the differences begin at the end, and so have no hours."""
+        return int(pc.sum(pc.equal(self.differences.column("start"), self.differences.column("end"))).as_py() or 0)
+
     def hours(self, side: Literal["before", "after"], status: str = "restricted") -> float:
         """Return for how many subject-hours a pack says a status."""
         return sum(each.hours for each in self.statuses if getattr(each, side) == status)
@@ -99,7 +106,10 @@ class Comparison:
         if self.is_empty:
             return f"nothing changes for {self.subjects:,} subjects over {self.rows:,} rows"
         one, other = self.hours("before"), self.hours("after")
-        return f"restricted for {one:,.1f} subject-hours before, {other:,.1f} after, of {self.subjects:,} subjects"
+        begun = f"; {self.at_the_end:,} differences begin with the last rows" if self.at_the_end else ""
+        return (
+            f"restricted for {one:,.1f} subject-hours before, {other:,.1f} after, of {self.subjects:,} subjects{begun}"
+        )
 
 
 def compare(
@@ -134,6 +144,13 @@ def compare(
     >>> compare(old, old, folder).is_empty
     True
 
+    What differs at the last moment alone, such as in a snapshot of one moment, counts, though it lasts no time:
+
+    >>> _ = (folder / "vessel.csv").write_text("\n".join(["time,mmsi,draught", rows[0]]))
+    >>> snapshot = compare(old, new, folder)
+    >>> snapshot.changed, snapshot.at_the_end, snapshot.hours("after")
+    (('restricted', 'status'), 1, 0.0)
+
     Args:
         old: The rules as they are.
         new: The rules as they would be. The two may have different sources; the subject must be the same.
@@ -144,7 +161,8 @@ def compare(
             thread, and by the share of the tasks that are done.
 
     Raises:
-        InvalidArgument: The packs judge different subjects, the folder is no history for both, or it has no rows.
+        InvalidArgument: The packs judge different subjects, the folder is no history for both, or it has no rows; or
+            rules about pairs, or about totals, are to be judged on Spark.
         NotInstalled: There is no numpy or no pyarrow, the extra ``columns``, or no Spark, for ``spark``.
 
     Law:
@@ -156,11 +174,7 @@ def compare(
         message = f"compare: expected two packs of one subject but got {shown}; compare versions of one pack"
         raise InvalidArgument(message)
     histories = [History(data, pack) for pack in (old, new)]
-    rows = [history.rows() for history in histories]
-    spans: list[VerdictSpans] = []
-    for pack, history, before in zip((old, new), histories, (0, rows[0]), strict=True):
-        spans.append(_judged(pack, history, spark, lambda done, before=before: progress(before + done, sum(rows))))  # type: ignore[misc]  # a default holds it
-        progress(sum(rows[: len(spans)]), sum(rows))
+    spans = _judged((old, new), histories, spark, progress)
     starts = [each.start for each in spans if each.start is not None]
     if not starts:
         message = f"compare: expected a history with rows but {data} has none that can be read"
@@ -172,7 +186,7 @@ def compare(
         old=old,
         new=new,
         start=min(starts),
-        end=max(each.end for each in spans),
+        end=common_end(spans),
         rows=max(each.rows for each in spans),
         subjects=len({key for each in spans for key in each.keys()}),  # noqa: SIM118 - it is no mapping
         differences=found.table,
@@ -186,12 +200,39 @@ def compare(
 
 
 def _judged(
-    pack: RulePack, history: History, spark: SparkSession | None, progress: Callable[[int], object]
-) -> VerdictSpans:
+    packs: Sequence[RulePack],
+    histories: Sequence[History],
+    spark: SparkSession | None,
+    progress: Callable[[int, int], object],
+) -> list[VerdictSpans]:
+    """Return what each pack says of its history, all of them up to the last row of any."""
+    rows = [history.rows() for history in histories]
+
+    def done(number: int) -> Callable[[int], object]:
+        return lambda so_far: progress(sum(rows[:number]) + so_far, sum(rows))
+
     if spark is None:
-        return judged_here(pack, history, progress)
+        found, go_on = [], []
+        for number, (pack, history) in enumerate(zip(packs, histories, strict=True)):
+            spans, advance = judged_here(pack, history, done(number))
+            found.append(spans)
+            go_on.append(advance)
+            done(number + 1)(0)
+        for advance in go_on:
+            advance(common_end(found))
+        return found
     with needing("compare", "cartesius-joins[spark]"):
         from dsl.comparison.judging_on_spark import Prepared, judged_on_spark  # noqa: PLC0415 - where it is wanted
 
+    found = []
     with TemporaryDirectory(prefix="compare-history-") as folder:
-        return judged_on_spark(spark, pack, Prepared(history, Path(folder)), progress)
+        prepared = [Prepared(each, Path(folder) / str(number)) for number, each in enumerate(histories)]
+        end = common_end(each.seen for each in prepared)
+        judges = [
+            judged_on_spark(spark, pack, each, end, done(number))
+            for number, (pack, each) in enumerate(zip(packs, prepared, strict=True))
+        ]
+        for number, judge in enumerate(judges):
+            found.append(judge())
+            done(number + 1)(0)
+    return found

@@ -10,7 +10,7 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from dsl.comparison.comparison_words import COLOURS, SIGNS, changed_rules, printable, spanned
+from dsl.comparison.comparison_words import COLOURS, SIGNS, begun, changed_rules, printable, spanned
 from dsl.terms.instants import moment_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ def draw(found: Comparison, path: Path) -> None:
     one, other = found.hours("before"), found.hours("after")
     title = f"Restricted for {one:,.1f} {subject}-hours before, {other:,.1f} after"
     figure.text(0.03, 1 - 0.32 / height, title, fontsize=14, weight="bold", va="center", color=_INK)
-    said = f"{found.subjects:,} subjects, {found.rows:,} rows, {spanned(found)}"
+    said = ". ".join(
+        filter(None, [f"{found.subjects:,} subjects, {found.rows:,} rows, {spanned(found)}", begun(found)])
+    )
     figure.text(0.03, 1 - 0.62 / height, said, fontsize=9, va="center", color=_FAINT)
     _draw_rules(figure.add_subplot(grid[0]), found, subject)
     _draw_times(figure.add_subplot(grid[1]), found)

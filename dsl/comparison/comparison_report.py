@@ -11,7 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from dsl.comparison.comparison_words import COLOURS, changed_rules, longest, marked, printable, spanned, why
+from dsl.comparison.comparison_words import COLOURS, begun, changed_rules, longest, marked, printable, spanned, why
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,6 +52,8 @@ def report(console: Console, found: Comparison, rows: int = 20) -> None:
     one, other = found.hours("before"), found.hours("after")
     said = f"\nRestricted: {one:,.1f} {subject}-hours before, {other:,.1f} after ({other - one:+,.1f})"
     console.print(Text(said, "bold"))
+    if found.at_the_end:
+        console.print(Text(begun(found), "bold"))
 
 
 def _unread(console: Console, found: Comparison) -> None:
@@ -95,7 +97,8 @@ def _differences(console: Console, found: Comparison, rows: int) -> None:
     for row in longest(found, rows):
         called = f"{row['subject']} {row['name'] or ''}".rstrip()
         same_day = row["start"].date() == row["end"].date()
-        ends = f"{row['start']:%Y-%m-%d %H:%M}", f"{row['end']:%H:%M}" if same_day else f"{row['end']:%m-%d %H:%M}"
+        until = f"{row['end']:%H:%M}" if same_day else f"{row['end']:%m-%d %H:%M}"
+        ends = f"{row['start']:%Y-%m-%d %H:%M}", "the end" if row["start"] == row["end"] else until
         said = _becomes(row["status_before"], row["status_after"]).append(f": {why(row)}", style="default")
         table.add_row(*ends, Text(printable(called)), said)
     console.print(table)

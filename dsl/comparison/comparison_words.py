@@ -32,8 +32,8 @@ def printable(text: str) -> str:
 
 
 def changed_rules(found: Comparison) -> list[RuleHours]:
-    """Return the requirements that restrict for another time, the greatest change first."""
-    changed = [each for each in found.rules if abs(each.change) > _LEAST]
+    """Return the requirements that restrict for another time, or others, the greatest change first."""
+    changed = [each for each in found.rules if abs(each.change) > _LEAST or each.subjects_before != each.subjects_after]
     return sorted(changed, key=lambda each: (-abs(each.change), each.rule))
 
 
@@ -63,6 +63,12 @@ def longest(found: Comparison, number: int) -> list[dict[str, Any]]:
 def spanned(found: Comparison) -> str:
     """Return from when to when the history is."""
     return f"{moment_of(found.start):%-d %B %Y %H:%M} to {moment_of(found.end):%-d %B %Y %H:%M} UTC"
+
+
+def begun(found: Comparison) -> str:
+    """Return how many differences begin with the last rows; empty if none does."""
+    said = f"{found.at_the_end:,} of the differences begin with the last rows, and have no hours"
+    return said if found.at_the_end else ""
 
 
 COLOURS: Final = {"allowed": "#0072b2", "restricted": "#d55e00", "unknown": "#999999"}

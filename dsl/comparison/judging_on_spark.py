@@ -25,9 +25,11 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
+from cartesius.analysis.partition_choice import NoPartition
 from cartesius.errors import InvalidArgument
 from dsl.comparison.verdict_spans import NOTHING, VerdictSpans, add_name, said
 from dsl.histories.field_columns import TIME, joined
+from dsl.terms.instants import moment_of
 from spark_bridge import correlate_frames
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ class Prepared:
 
         Args:
             history: What was observed.
-            folder: An empty folder; the workers of Spark read it.
+            folder: Where the files go, a folder that is made; the workers of Spark read it.
         """
         self.folder = folder
         self.seen = VerdictSpans()
@@ -120,33 +122,50 @@ class Prepared:
 
 
 def judged_on_spark(
-    spark: SparkSession, pack: RulePack, prepared: Prepared, progress: Callable[[int], object]
-) -> VerdictSpans:
-    """Judge a history on Spark.
+    spark: SparkSession, pack: RulePack, prepared: Prepared, end: int, progress: Callable[[int], object]
+) -> Callable[[], VerdictSpans]:
+    """Return what judges a history on Spark.
 
     Args:
         spark: A session, whose workers read the folder of `prepared`.
         pack: The rules.
         prepared: What was observed.
+        end: Until when time goes on behind the rows, in microseconds since the epoch.
         progress: Called now and then, from another thread, with about how many rows are judged.
+
+    Raises:
+        InvalidArgument: The rules cannot be spread over buckets.
     """
     subject = next(iter(prepared.rows))
-    results = correlate_frames(
-        pack.table(),
-        prepared.frames(spark),
-        event_time=TIME,
-        buckets=max(_LEAST, -(-prepared.rows[subject] // _ROWS)),
-        close=False,
-    ).results
+    try:
+        results = correlate_frames(
+            pack.table(),
+            prepared.frames(spark),
+            event_time=TIME,
+            buckets=max(_LEAST, -(-prepared.rows[subject] // _ROWS)),
+            close=False,
+            until=moment_of(end),
+        ).results
+    except NoPartition as error:
+        message = (
+            f"compare: expected rules that spread each {subject} over Spark by itself but those of version"
+            f" {pack.version} are about pairs, or about totals over the others ({error.reason}); leave out --spark"
+            " (spark=), and they are judged in this process"
+        )
+        raise InvalidArgument(message) from error
     wanted = results.select(f.unix_micros("end"), "change", "key", "status", "because.name", "because.missing")
-    # Of one subject all is in one bucket, in order.
-    spans = prepared.seen.without_verdicts()
-    with _following(spark, lambda share: progress(int(share * prepared.seen.rows))):
-        collected = wanted.collect()
-    for end, change, key, status, names, missing in collected:
-        is_judged = change == "update"
-        spans.add(key, end, said(status, zip(names, missing, strict=True)) if is_judged else NOTHING)
-    return spans
+
+    def judge() -> VerdictSpans:
+        # Of one subject all is in one bucket, in order.
+        spans = prepared.seen.without_verdicts()
+        with _following(spark, lambda share: progress(int(share * prepared.seen.rows))):
+            collected = wanted.collect()
+        for time, change, key, status, names, missing in collected:
+            is_judged = change == "update"
+            spans.add(key, time, said(status, zip(names, missing, strict=True)) if is_judged else NOTHING)
+        return spans
+
+    return judge
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Differences: where two packs say different things of a subject, from when to when, and how long all is restricted.
 
+A difference that begins with the last rows lasts no time, as nobody knows what follows; it is one all the same.
+
 Law: the differences are those of two full runs; of a pack and itself there is none.
 """
 
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import pyarrow as pa
 
-from dsl.comparison.verdict_spans import spans_of
+from dsl.comparison.verdict_spans import common_end, spans_of
 from dsl.histories.field_columns import MOMENT
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ class StatusChange:
     after: str
     """The new pack's."""
     hours: float
-    """Subject-hours: those of all subjects together."""
+    """Subject-hours: those of all subjects together; 0 of what begins with the last rows."""
     subjects: int
     """How many subjects."""
 
@@ -89,7 +91,7 @@ def schema(key: pa.DataType) -> pa.Schema:
 
 def differences(old: VerdictSpans, new: VerdictSpans) -> Differences:
     """Compare what two packs said of the same history."""
-    end = max(old.end, new.end)
+    end = common_end((old, new))
     rows: list[tuple[Any, ...]] = []
     statuses: defaultdict[tuple[str, str], _Tally] = defaultdict(_Tally)
     rules: defaultdict[str, tuple[_Tally, _Tally]] = defaultdict(lambda: (_Tally(), _Tally()))

@@ -69,8 +69,9 @@ class VerdictSpans:
 
     def saw(self, times: tuple[int, int], rows: int) -> None:
         """Widen the history by rows from one time to another."""
+        is_first = self.start is None
         self.start = times[0] if self.start is None else min(self.start, times[0])
-        self.end = max(self.end, times[1])
+        self.end = times[1] if is_first else max(self.end, times[1])
         self.rows += rows
 
     def without_verdicts(self) -> VerdictSpans:
@@ -88,13 +89,23 @@ class VerdictSpans:
         return self._changes.get(key, [])
 
 
-def judged_here(pack: RulePack, history: History, progress: Callable[[int], object]) -> VerdictSpans:
+def common_end(seen: Iterable[VerdictSpans]) -> int:
+    """Return the time of the last row of all; 0 without rows."""
+    return max((each.end for each in seen if each.start is not None), default=0)
+
+
+def judged_here(
+    pack: RulePack, history: History, progress: Callable[[int], object]
+) -> tuple[VerdictSpans, Callable[[int], None]]:
     """Judge a history in this process, in columns, a stretch of time after the other.
 
     Args:
         pack: The rules.
         history: What was observed.
         progress: Called with the number of rows after each stretch.
+
+    Returns:
+        What is said up to the last row, and what goes on with it to a time: without rows, rows go stale all the same.
     """
     spans = VerdictSpans()
     engine = Engine(pack.table(), lateness=0)
@@ -116,9 +127,7 @@ def judged_here(pack: RulePack, history: History, progress: Callable[[int], obje
             add_name(spans, subject.key, stretch[subject.name])
         before += len(every)
         progress(before)
-    if spans.start is not None:
-        _add(spans, engine.advance(spans.end))
-    return spans
+    return spans, lambda end: _add(spans, engine.advance(end))
 
 
 def said(status: str, reasons: Iterable[tuple[str, Iterable[str]]]) -> Said:
@@ -158,6 +167,8 @@ def spans_of(
 ) -> Iterator[tuple[int, int, Said, Said]]:
     """Return from when to when two packs say what of one subject; the last verdicts hold to the end, and no longer.
 
+    What is said at the end alone is a span without length.
+
     >>> allowed, restricted = Said("allowed"), Said("restricted", ("wind",))
     >>> [
     ...     (start, end, one.status, other.status)
@@ -165,7 +176,7 @@ def spans_of(
     ... ]
     [(0, 5, 'allowed', 'allowed'), (5, 9, 'allowed', 'restricted')]
     """
-    times = sorted({time for time, _ in (*old, *new) if time < end})
+    times = sorted({time for time, _ in (*old, *new) if time <= end})
     one, other = iter(old), iter(new)
     next_one, next_other = next(one, None), next(other, None)
     said_old = said_new = NOTHING
@@ -174,5 +185,4 @@ def spans_of(
             said_old, next_one = next_one[1], next(one, None)
         if next_other is not None and next_other[0] == time:
             said_new, next_other = next_other[1], next(other, None)
-        if until > time:
-            yield time, until, said_old, said_new
+        yield time, until, said_old, said_new

@@ -58,11 +58,12 @@ function showBacktest(found) {
     parts.push(
       element("p", { className: "sum" },
         `Restricted for ${hours(found.before)} ${found.subject}-hours before, ${hours(found.after)} after (${change})`),
+      found.begun ? element("p", {}, found.begun) : null,
       element("div", { className: "sides" },
         grid(`What becomes of a ${found.subject}`, ["", "subjects", `${found.subject}-hours`],
           found.statuses.map((each) => [becomes(each.before, each.after), String(each.subjects), hours(each.hours)])),
-        grid(`${found.subject}-hours restricted by rule`, ["rule", "before", "after", "change"],
-          found.rules.map((each) => [each.rule, hours(each.before), hours(each.after), signed(each.change)]))),
+        grid(`${found.subject}-hours restricted by rule`, ["rule", "before", "after", "change", "subjects"],
+          found.rules.map((each) => [each.rule, hours(each.before), hours(each.after), signed(each.change), each.subjects]))),
       grid(found.number > found.differences.length
         ? `The longest ${found.differences.length} of ${found.number} differences` : "When it differs",
       ["from (UTC)", "to", found.subject, "change", "why"],

@@ -39,8 +39,9 @@ def backtest(saved: str, draft: str, file: str, data: Path) -> Json:
 
     Returns:
         ``isEmpty``; ``said``, a line on the history; ``subject``; ``before`` and ``after``, subject-hours restricted;
-        ``statuses``, ``rules`` and ``differences`` as rows; ``number``, of the differences; ``findings`` and
-        ``mended``, flaws as texts; ``unread``, the rows that cannot be read, as texts, and ``numberUnread``.
+        ``begun``, a line on the differences that begin with the last rows, or empty; ``statuses``, ``rules`` and
+        ``differences`` as rows; ``number``, of the differences; ``findings`` and ``mended``, flaws as texts;
+        ``unread``, the rows that cannot be read, as texts, and ``numberUnread``.
 
     Raises:
         InvalidRule: Either text is no pack.
@@ -49,7 +50,7 @@ def backtest(saved: str, draft: str, file: str, data: Path) -> Json:
     """
     with needing("Compare with the saved file", "cartesius-joins[columns]"):
         from dsl.comparison.comparing import compare  # noqa: PLC0415 - with numpy and Arrow, where they are wanted
-        from dsl.comparison.comparison_words import changed_rules, longest, spanned, why  # noqa: PLC0415 - as above
+        from dsl.comparison.comparison_words import begun, changed_rules, longest, spanned, why  # noqa: PLC0415 - as above
 
     found = compare(RulePack.from_text(saved, file), RulePack.from_text(draft, file), data)
     subject = next(iter(found.old.declarations))
@@ -59,12 +60,19 @@ def backtest(saved: str, draft: str, file: str, data: Path) -> Json:
         "subject": subject,
         "before": found.hours("before"),
         "after": found.hours("after"),
+        "begun": begun(found),
         "statuses": [
             {"before": each.before, "after": each.after, "subjects": each.subjects, "hours": each.hours}
             for each in found.statuses
         ],
         "rules": [
-            {"rule": each.rule, "before": each.before, "after": each.after, "change": each.change}
+            {
+                "rule": each.rule,
+                "before": each.before,
+                "after": each.after,
+                "change": each.change,
+                "subjects": f"{each.subjects_before} → {each.subjects_after}",
+            }
             for each in changed_rules(found)
         ],
         "number": found.differences.num_rows,
@@ -73,7 +81,7 @@ def backtest(saved: str, draft: str, file: str, data: Path) -> Json:
                 "subject": str(row["subject"]),
                 "name": row["name"] or "",
                 "start": f"{row['start']:%Y-%m-%d\u00a0%H:%M}",
-                "end": f"{row['end']:%Y-%m-%d\u00a0%H:%M}",
+                "end": "the end" if row["start"] == row["end"] else f"{row['end']:%Y-%m-%d\u00a0%H:%M}",
                 "before": row["status_before"],
                 "after": row["status_after"],
                 "why": why(row),

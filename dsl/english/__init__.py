@@ -1,4 +1,4 @@
 """Packs in plain English, and what each rule depends on, for people to read.
 
-In reading order: `phrases`, `sentences`, `explaining`.
+In reading order: `naming`, `phrases`, `sentences`, `explaining`.
 """

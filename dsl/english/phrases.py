@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
+from dsl.english.naming import ARTICLES, Names
 from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, TRUTH, Measure, turn
 from dsl.terms.negations import conjuncts, operands_of, positive
@@ -85,111 +86,128 @@ class Phrase:
         return f"is {opposite}{self.said}" if form == "is" else f"must {opposite}be {self.said}"
 
 
-def phrase(condition: Term, form: Form, subject: str) -> Phrase:
+def phrase(condition: Term, form: Form, names: Names) -> Phrase:
     """Return what ``condition`` says.
 
     >>> from dsl import Source
     >>> from dsl.units import metres
     >>> vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres)
-    >>> phrase((vessel.draught >= 15 * metres).term, "must", "vessel").text("must")
+    >>> phrase((vessel.draught >= 15 * metres).term, "must", Names("vessel")).text("must")
     'the draught must be at least 15 m'
 
     Args:
         condition: A term that is true or false.
         form: How it is said, where it takes several clauses.
-        subject: The name of the pack's subject, whose fields go without it.
+        names: How fields and named terms are called.
     """
-    return _phrase(positive(condition), form, subject)
+    return _phrase(positive(condition), form, names)
 
 
-def noun(term: Term, subject: str, article: bool = True) -> str:
+def noun(term: Term, names: Names, article: bool = True) -> str:
     """Return the words for a value: "the berth depth", "15 m", "berth depth + tide height - draught".
 
     >>> from dsl import Source
     >>> wind = Source("wind", key=None, velocity=float)
-    >>> noun(wind.velocity.term, "vessel")
+    >>> noun(wind.velocity.term, Names("vessel"))
     'the wind velocity'
     """
     the = "the " if article else ""
     match term:
+        case Observation() if term in names.alike:
+            return text(term)
         case Observation(source, field):
             own = field.replace("_", " ")
             if source.another_of is not None:
                 return f"the {source.name.replace('_', ' ')}'s {own}"
-            return the + (own if source.name == subject else f"{source.name.replace('_', ' ')} {own}")
+            return the + (own if source.name == names.subject else f"{source.name.replace('_', ' ')} {own}")
         case Constant(value, kind):
             return constant(value, kind)
         case Named(name, _):
-            return name if name.lower().startswith(("the ", "a ", "an ")) else the + name
+            if term in names.alike:
+                return f'{the}"{name}"'
+            return name if name.lower().startswith(ARTICLES) else the + name
         case Arithmetic(operator, left, right):
             level = _SUM if operator in "+-" else _PRODUCT
             sign = "×" if operator == "*" else operator  # noqa: RUF001 - the sign of multiplication is meant
-            return f"{_within_level(left, level, subject)} {sign} {_within_level(right, level + 1, subject)}"
+            return f"{_within_level(left, level, names)} {sign} {_within_level(right, level + 1, names)}"
         case Sign("abs", operand):
-            return f"{the}absolute value of {_within_level(operand, _ATOM, subject)}"
+            return f"{the}absolute value of {_within_level(operand, _ATOM, names)}"
         case Sign(_, operand):
-            return f"-{_within_level(operand, _ATOM, subject)}"
+            return f"-{_within_level(operand, _ATOM, names)}"
         case Coalesce(operand, default):
-            return f"{noun(operand, subject, article)} (or {noun(default, subject)} where that is unknown)"
+            return f"{noun(operand, names, article)} (or {noun(default, names)} where that is unknown)"
         case Distance(left, right):
-            return f"{the}distance from {noun(left, subject)} to {noun(right, subject)}"
+            return f"{the}distance from {noun(left, names)} to {noun(right, names)}"
         case Nearest(places, position, _):
-            return f"{the}nearest of {len(places)} places to {noun(position, subject)}"
+            return f"{the}nearest of {len(places)} places to {noun(position, names)}"
         case Now():
             return "now"
         case Total():
-            return the + _total(term)
+            return the + _total(term, names)
         case Prediction(source, field, at):
-            return f"{noun(Observation(source, field), subject, article)} predicted for {noun(at, subject)}"
+            return f"{noun(Observation(source, field), names, article)} predicted for {noun(at, names)}"
     return text(term)
 
 
-def _phrase(condition: Term, form: Form, subject: str) -> Phrase:
+def _phrase(condition: Term, form: Form, names: Names) -> Phrase:
     match condition:
         case Comparison() if condition.left.kind != TRUTH:
             found = limit_last(condition)
             operator, left, right = found.operator, found.left, found.right
             words = (_TIMES if left.kind == INSTANT else _WORDS)[operator]
-            limit = f"{words} {noun(right, subject)}".strip()
-            return Phrase(noun(left, subject), limit, operator == "!=", _field(left))
+            limit = f"{words} {noun(right, names)}".strip()
+            return Phrase(noun(left, names), limit, operator == "!=", _field(left))
+        case Comparison(operator, Constant(value), other) | Comparison(operator, other, Constant(value)):
+            return phrase(other if (operator == "==") == value else Not(other), form, names)
         case Between(operand, low, high):
-            return _within(operand, low, high, subject)
+            return _within(operand, low, high, names)
         case Not(Between(operand, low, high)):
-            return attrs.evolve(_within(operand, low, high, subject), negative=True)
+            return attrs.evolve(_within(operand, low, high, names), negative=True)
         case Known(operand):
-            return Phrase(noun(operand, subject), "known", own=operand)
+            return Phrase(noun(operand, names), "known", own=operand)
         case Not(Known(operand)):
-            return Phrase(noun(operand, subject), "known", negative=True, own=operand)
+            return Phrase(noun(operand, names), "known", negative=True, own=operand)
         case Not(Observation() | Named() as operand):
-            return attrs.evolve(_phrase(operand, "is", subject), negative=True)
+            return attrs.evolve(_phrase(operand, "is", names), negative=True)
         case Observation() | Named():
-            return Phrase(f'"{noun(condition, subject, article=False)}"', "", own=_field(condition), holds=True)
+            return Phrase(
+                f'"{noun(condition, names, article=False).strip(chr(34))}"', "", own=_field(condition), holds=True
+            )
         case Throughout(first, last, inner):
-            span = f"throughout the time from {noun(first, subject)} to {noun(last, subject)}"
-            return Phrase(None, f"{span}, {_phrase(positive(inner), form, subject).text(form)}")
+            span = f"throughout the time from {noun(first, names)} to {noun(last, names)}"
+            return Phrase(None, f"{span}, {_phrase(positive(inner), form, names).text(form)}")
         case Not(operand):
             said = "must not be so" if form == "must" else "is not so"
-            return Phrase(None, f"it {said} that {_phrase(operand, 'is', subject).text('is')}")
+            return Phrase(None, f"it {said} that {_phrase(operand, 'is', names).text('is')}")
         case Junction():
-            return _joined(condition, form, subject)
+            return _joined(condition, form, names)
     return Phrase(None, f"it {'must be' if form == 'must' else 'is'} true that {text(condition)}")
 
 
-def _within(operand: Term, low: Term, high: Term, subject: str) -> Phrase:
-    bounds = noun(low, subject), noun(high, subject)
+def _within(operand: Term, low: Term, high: Term, names: Names) -> Phrase:
+    bounds = noun(low, names), noun(high, names)
     is_angle = isinstance(operand.kind, Measure) and turn(operand.kind) is not None
     said = "from {} clockwise to {}" if is_angle else "between {} and {}"
-    return Phrase(noun(operand, subject), said.format(*bounds), own=_field(operand))
+    return Phrase(noun(operand, names), said.format(*bounds), own=_field(operand))
 
 
-def _joined(condition: Junction, form: Form, subject: str) -> Phrase:
+def _joined(condition: Junction, form: Form, names: Names) -> Phrase:
     """Say a junction: together what is said of one thing, and otherwise clause by clause."""
     word = condition.operator
-    said = together([_phrase(each, form, subject) for each in operands_of(word, condition)], word)
+    said = together([_phrase(each, form, names) for each in operands_of(word, condition)], word)
     if len(said) == 1:
         return said[0]
-    clauses = [f"({each.said})" if each.thing is None and " " in each.said else each.text(form) for each in said]
-    return Phrase(None, f"either {listed(clauses, 'or')}" if word == "or" else listed(clauses, ", and"))
+    parts = clauses(said, form)
+    return Phrase(None, f"either {listed(parts, 'or')}" if word == "or" else listed(parts, ", and"))
+
+
+def clauses(said: Sequence[Phrase], form: Form) -> list[str]:
+    """Return what is said, clause by clause; of several a whole sentence is in parentheses, so that its end is seen.
+
+    >>> clauses([Phrase("the draught", "known"), Phrase(None, "it is not so that a, and b")], "is")
+    ['the draught is known', '(it is not so that a, and b)']
+    """
+    return [f"({each.said})" if each.thing is None and len(said) > 1 else each.text(form) for each in said]
 
 
 def together(said: Sequence[Phrase], word: str) -> list[Phrase]:
@@ -229,12 +247,12 @@ def _field(term: Term) -> Observation | None:
     return term if isinstance(term, Observation) else None
 
 
-def _total(total: Total) -> str:
+def _total(total: Total, names: Names) -> str:
     """Return the words for a total, without article: "number of tugs whose power is at least 5 kW"."""
     name = total.source.name
     which = [] if total.key is None or total.group is None else [Comparison("==", total.key, total.group)]
     terms = [*which, *([] if total.condition is None else conjuncts(positive(total.condition)))]
-    said = [_phrase(term, "is", "") for term in terms]
+    said = [_phrase(term, "is", attrs.evolve(names, subject="")) for term in terms]
     possessive = " " if total.source.another_of is None else "'s "
     start = f"the {name.replace('_', ' ')}{possessive}"
     whose = [
@@ -246,7 +264,8 @@ def _total(total: Total) -> str:
     rows = " ".join([_rows(total.source), *([listed(whose, "and")] if whose else [])])
     if total.value is None:
         return f"number of {rows}"
-    return f"{_TOTALS[total.operation]} {noun(total.value, name, article=False)} of the {rows}"
+    value = noun(total.value, attrs.evolve(names, subject=name), article=False)
+    return f"{_TOTALS[total.operation]} {value} of the {rows}"
 
 
 def _rows(source: Declaration) -> str:
@@ -263,9 +282,9 @@ def plural(name: str) -> str:
     return words if words.endswith("s") else f"{words}s"
 
 
-def _within_level(term: Term, level: int, subject: str) -> str:
+def _within_level(term: Term, level: int, names: Names) -> str:
     """Return the words for an operand, in parentheses where it binds less tightly than what it stands in."""
-    said = noun(term, subject, article=False)
+    said = noun(term, names, article=False)
     if isinstance(term, Arithmetic):
         is_open = (_SUM if term.operator in "+-" else _PRODUCT) < level
     else:

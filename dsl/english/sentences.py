@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, final
 
 import attrs
 
-from dsl.english.phrases import listed, noun, phrase, plural, together
-from dsl.terms.aggregates import Total
-from dsl.terms.dimensions import Choice, Measure
+from dsl.english.naming import ARTICLES, Names
+from dsl.english.phrases import clauses, listed, noun, phrase, plural, together
+from dsl.terms.dimensions import TRUTH, Choice, Measure
 from dsl.terms.negations import conjuncts, positive
 from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, conditions
-from dsl.terms.terms import Comparison, Junction, Named, Observation, parts
+from dsl.terms.terms import Comparison, Junction, Named, Observation, all_parts
 from dsl.terms.texts import text
-from dsl.terms.timed_terms import Prediction, Throughout
+from dsl.terms.timed_terms import Prediction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dsl.terms.links import Link
     from dsl.terms.statements import Statement
@@ -67,7 +67,7 @@ class Describer:
     >>> from dsl import Source
     >>> from dsl.declarations.sources import declaration
     >>> vessel = declaration(Source("vessel", key="mmsi", mmsi=int))
-    >>> print(Describer("port", (vessel,), ()).text(()).splitlines()[2])
+    >>> print(Describer("port", (vessel,), ()).text().splitlines()[2])
     There are no requirements: every vessel is allowed.
     """
 
@@ -75,35 +75,41 @@ class Describer:
     sources: tuple[Declaration, ...]
     """What the pack observes, the subject first."""
     links: tuple[Link, ...]
+    statements: tuple[Statement, ...] = ()
     only: Term | None = None
     """Which subjects are considered."""
+    names: Names = attrs.field(init=False)
+    """How fields and named terms are called."""
 
-    def text(self, statements: Sequence[Statement]) -> str:
+    @names.default
+    def _of_all(self) -> Names:
+        return names_of(self.sources, self._terms)
+
+    @property
+    def _terms(self) -> tuple[Term, ...]:
+        """All that is said something of."""
+        considered = () if self.only is None else (self.only,)
+        return (*conditions(self.statements), *(link.value for link in self.links), *considered)
+
+    def text(self) -> str:
         """Return the whole description."""
-        blocks = [f'The rules "{self.pack}" for each {self._subject}', *self._considered(), *self._rules(statements)]
-        blocks += [block for block in (self._names(statements), self._origins(statements), self._columns()) if block]
+        blocks = [f'The rules "{self.pack}" for each {self._subject}', *self._considered(), *self._rules()]
+        blocks += [block for block in (self._meanings(), self._origins(), self._columns()) if block]
         return "\n\n".join(blocks) + "\n"
 
     @property
     def _subject(self) -> str:
         return self.sources[0].name.replace("_", " ")
 
-    @property
-    def _spoken(self) -> str:
-        """The name of the source whose fields go without it; empty if one would be said like that of another source."""
-        subject, *others = self.sources
-        said = {f"{source.name}_{field}" for source in others for field, _ in source.fields}
-        return subject.name if said.isdisjoint(field for field, _ in subject.fields) else ""
-
     def _considered(self) -> list[str]:
         if self.only is None:
             return []
-        said = phrase(self.only, "is", self._spoken).text("is")
+        said = phrase(self.only, "is", self.names).text("is")
         return [f"A {self._subject} is considered unless it is known to be otherwise: {said}."]
 
-    def _rules(self, statements: Sequence[Statement]) -> list[str]:
+    def _rules(self) -> list[str]:
         groups: dict[str, list[str]] = {}
-        for guards, requirement in _requirements(statements, ()):
+        for guards, requirement in _requirements(self.statements, ()):
             located = [guard for guard in guards if isinstance(guard, Located)]
             place = self._place(located[-1]) if located else "everywhere"
             groups.setdefault(place, []).append(self.sentence(guards, requirement))
@@ -123,11 +129,11 @@ class Describer:
         plain = [
             guard.condition for guard in guards if not isinstance(guard, Located) and guard.condition != EVERY_PAIR
         ]
-        clauses = [phrase(each, "is", self._spoken) for condition in plain for each in conjuncts(positive(condition))]
-        said = together(clauses, "and")
+        met = [phrase(each, "is", self.names) for condition in plain for each in conjuncts(positive(condition))]
+        said = together(met, "and")
         own = [each for each in said if each.own is not None and each.own.source == subject]
         whose = [f"whose {(each.thing or '').removeprefix('the ')} {each.predicate('is')}" for each in own]
-        circumstances = [each.text("is") for each in said if each not in own]
+        circumstances = clauses([each for each in said if each not in own], "is")
         who = f"For {plural(subject.name)}" if about or whose else f"For every {self._subject}"
         if about:
             who += f" {listed(about, 'and')}"
@@ -137,10 +143,10 @@ class Describer:
             who += f"{',' if about or whose else ''} and each other one (the {', the '.join(others)})"
         if circumstances:
             who += f", when {listed(circumstances, ', and')}"
-        must = phrase(requirement.condition, "must", self._spoken).text("must")
-        because = f", because {requirement.because.strip().rstrip('.')}" if requirement.because else ""
+        must = phrase(requirement.condition, "must", self.names).text("must")
+        because = f", because {_one_line(requirement.because).rstrip('.')}" if requirement.because else ""
         name = None if requirement.name in {"", text(requirement.condition)} else requirement.name
-        notes = [note for note in (name, requirement.severity, requirement.reference) if note]
+        notes = [_one_line(note) for note in (name, requirement.severity, requirement.reference) if note]
         return f"{who}: {must}{because}. ({'; '.join(notes)})"
 
     def _place(self, located: Located) -> str:
@@ -154,35 +160,32 @@ class Describer:
     def _bound(self, located: Located) -> str:
         place, where = self._place(located), _where(located)
         if not (isinstance(where, Observation) and where.source == self.sources[0]):
-            return f"for which {noun(where, self._spoken)} is {place}"
+            return f"for which {noun(where, self.names)} is {place}"
         if where.field == "destination":
             return f"bound for {place}"
-        said = noun(where, self._spoken, article=False)
+        said = noun(where, self.names, article=False)
         return f"at {place}" if where.field in {"location", "berth", "place"} else f"whose {said} is {place}"
 
-    def _names(self, statements: Sequence[Statement]) -> str:
+    def _meanings(self) -> str:
         """Explain the named expressions that the rules use."""
-        named = dict.fromkeys(
-            part for condition in conditions(tuple(statements)) for part in parts(condition) if isinstance(part, Named)
-        )
+        named = dict.fromkeys(part for term in self._terms for part in all_parts(term) if isinstance(part, Named))
         lines = [f"  {each.name}: {self._meaning(each.operand)}" for each in named]
         return "\n".join(["What the names mean", *lines]) if lines else ""
 
     def _meaning(self, operand: Term) -> str:
-        subject = self._spoken
-        if isinstance(operand.kind, Measure) or isinstance(operand, Observation):
-            return noun(operand, subject, article=False)
-        said = phrase(operand, "is", subject).text("is")
+        if operand.kind != TRUTH or isinstance(operand, Observation):
+            return noun(operand, self.names, article=False)
+        said = phrase(operand, "is", self.names).text("is")
         return said if isinstance(operand, Junction) else said.removeprefix("the ")
 
-    def _origins(self, statements: Sequence[Statement]) -> str:
+    def _origins(self) -> str:
         """Say which row of each source is looked at, and in which units its figures are."""
-        terms = [
-            *conditions(tuple(statements)),
-            *(link.value for link in self.links),
-            *([self.only] if self.only else []),
-        ]
-        used = dict.fromkeys(each for term in terms for each in _fields(term))
+        used = dict.fromkeys(
+            (part.source, part.field)
+            for term in self._terms
+            for part in all_parts(term)
+            if isinstance(part, Observation | Prediction)
+        )
         looked_at = {(source.another_of or source.name, field) for source, field in used}
         counted = (source for source, _ in used if source.another_of is None)
         lines = []
@@ -204,13 +207,45 @@ class Describer:
             return f"one row each, by {key}"
         link = next((link for link in self.links if link.source == source), None)
         if link is not None:
-            return f"the row whose {key} is {noun(link.value, self._spoken)}"
+            return f"the row whose {key} is {noun(link.value, self.names)}"
         return f"one row for every {self._subject}" if source.key is None else "all rows"
 
     def _columns(self) -> str:
         lines = [f"  {name}: {meaning.format(subject=self._subject)}" for name, meaning in COLUMNS]
         lines += [f"    {name}: {meaning}" for name, meaning in ENTRIES]
         return "\n".join(["The columns of the table of verdicts", *lines])
+
+
+def names_of(sources: Sequence[Declaration], terms: Iterable[Term]) -> Names:
+    """Return how what ``terms`` read is called.
+
+    >>> from dsl import Source
+    >>> from dsl.declarations.sources import declaration
+    >>> names_of((declaration(Source("vessel", key="mmsi", mmsi=int)),), ()).subject
+    'vessel'
+
+    Args:
+        sources: The sources of the pack, the subject first.
+        terms: Its conditions, and whatever else is said.
+    """
+    subject, *others = sources
+    said = {f"{source.name}_{field}" for source in others for field, _ in source.fields}
+    # The subject's fields get its name where one of them would be called like that of another source.
+    spoken = Names(subject.name if said.isdisjoint(field for field, _ in subject.fields) else "")
+    called: dict[str, set[Term]] = {}
+    for term in terms:
+        for part in all_parts(term):
+            if isinstance(part, Observation | Prediction | Named):
+                read = Observation(part.source, part.field) if isinstance(part, Prediction) else part
+                words = noun(read, spoken, article=False).lower()
+                article = next((each for each in ARTICLES if words.startswith(each)), "")
+                called.setdefault(words.removeprefix(article), set()).add(read)
+    alike = (each for group in called.values() if len({_meant(each) for each in group}) > 1 for each in group)
+    return attrs.evolve(spoken, alike=frozenset(alike))
+
+
+def _meant(term: Term) -> Term:
+    return _meant(term.operand) if isinstance(term, Named) else term
 
 
 def _where(located: Located) -> Term:
@@ -242,23 +277,16 @@ def _unit(source: Declaration, field: str) -> str:
     return f"{shown}, optional" if field in source.optional else shown
 
 
-def _fields(term: Term) -> Iterator[tuple[Declaration, str]]:
-    """Yield every field that ``term`` looks at, predicted or not."""
-    for part in parts(term):
-        if isinstance(part, Observation | Prediction):
-            yield part.source, part.field
-        elif isinstance(part, Throughout):
-            yield from _fields(part.condition)
-        elif isinstance(part, Total):
-            for inner in (part.value, part.key, part.condition):
-                yield from () if inner is None else _fields(inner)
-
-
 def _duration(microseconds: int) -> str:
     """Return a duration in the largest unit that it is a whole number of."""
     units = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1, "µs"))
     size, symbol = next(each for each in units if microseconds % each[0] == 0)
     return f"{microseconds // size} {symbol}"
+
+
+def _one_line(said: str) -> str:
+    """Return a text of somebody else's in one line: a line of its own would be taken for one of the rules."""
+    return " ".join(said.split())
 
 
 def _capital(said: str) -> str:

@@ -30,7 +30,7 @@ from dsl.terms.dimensions import INSTANT
 from dsl.terms.related_rows import alone, slot_of
 from dsl.terms.related_rows import slots as slots_of
 from dsl.terms.statements import Against, Requirement, Statement, conditions
-from dsl.terms.terms import Observation, observations, parts
+from dsl.terms.terms import Observation, all_parts, observations
 from dsl.terms.texts import label, text
 from dsl.terms.timed_terms import Prediction, Throughout
 
@@ -220,7 +220,7 @@ def planned(call: str, subject: Declaration, statements: tuple[Statement, ...], 
             return given.field
         fix = [("fix", f"name a field of {subject.name!r} that is declared as instant: at={subject.name}.eta")]
         raise InvalidRule(refusal(f"{call}: expected an instant of the subject but got at={text(given)}", fix))
-    terms = [part for condition in conditions(statements, of_pairs=False) for part in parts(condition)]
+    terms = [part for condition in conditions(statements, of_pairs=False) for part in all_parts(condition)]
     instants = [each.at for each in terms if isinstance(each, Prediction)]
     instants += [end for each in terms if isinstance(each, Throughout) for end in (each.first, each.last)]
     fields = dict.fromkeys(

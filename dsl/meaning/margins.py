@@ -18,10 +18,10 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from cartesius.expressions.expressions import Apply, Constant
-from cartesius.expressions.missing_values import exactly, greatest, least
+from cartesius.expressions.missing_values import exactly, greatest, least, sector
 from dsl.meaning.evaluation import closure
 from dsl.meaning.term_expressions import expression_of, lifted
-from dsl.terms.dimensions import INSTANT, KELVIN, MICROSECONDS, Dimension, Measure, turn
+from dsl.terms.dimensions import INSTANT, KELVIN, MICROSECONDS, Dimension, Measure, slack, turn
 from dsl.terms.points import is_point
 from dsl.terms.terms import Between, Comparison, Junction, Named, Not, is_constant, parts
 from dsl.terms.terms import Constant as Written
@@ -84,7 +84,8 @@ def distanced(condition: Term) -> Distance | None:
             shared = operand.kind if isinstance(operand.kind, Measure) else None
             values = _side(operand, None), _side(low, shared), _side(high, shared)
             whole = turn(operand.kind)
-            inside = _on_a_line(*values) if whole is None else _raw(around(whole), *values)
+            on_a_bound = slack(operand.kind, low.kind, high.kind)
+            inside = _on_a_line(*values) if whole is None else _raw(around(whole, on_a_bound), *values)
             return _in_the_rules_unit(inside, shared, operand, low)
     return None
 
@@ -164,7 +165,7 @@ def _on_a_line(value: Expression, low: Expression, high: Expression) -> Expressi
     return _raw(least, _raw(operator.sub, value, low), _raw(operator.sub, high, value))
 
 
-def around(whole: float) -> Callable[[Any, Any, Any], Any]:
+def around(whole: float, on_a_bound: float = 0) -> Callable[[Any, Any, Any], Any]:
     """Return the distance of an angle, around a circle, to the nearer of two others that it lies between.
 
     >>> around(360)(350, 340, 20), around(360)(30, 340, 20)
@@ -172,12 +173,17 @@ def around(whole: float) -> Callable[[Any, Any, Any], Any]:
 
     Args:
         whole: A whole turn.
+        on_a_bound: How far beyond a bound still counts as on it.
     """
 
     def distance(at: Any, first: Any, last: Any) -> Any:
-        span, along = (last - first) % whole, (at - first) % whole
-        if last != first and not span:
+        start, span = sector(first, last, whole)
+        if span == whole:
             return None
-        return min(along, span - along) if along <= span else -min(whole - along, along - span)
+        along = (at - start) % whole
+        if along <= span:
+            return min(along, span - along)
+        beyond = min(whole - along, along - span)
+        return 0 if beyond <= on_a_bound else -beyond
 
     return distance

@@ -262,7 +262,8 @@ def _instant_sum(symbol: str) -> Callable[[Any, Any], int]:
 def _between(term: Between, value: Expression, low: Expression, high: Expression) -> Expression:
     whole = turn(term.operand.kind)
     if whole is not None:
-        return lifted(Turning(whole, slack(whole)), value, low, high, name=text(term))
+        beyond = slack(term.operand.kind, term.low.kind, term.high.kind)
+        return lifted(Turning(whole, beyond), value, low, high, name=text(term))
     return Apply(both, (lifted(operator.le, low, value), lifted(operator.le, value, high)), text(term))
 
 

@@ -25,15 +25,18 @@ from dsl.proofs.formulas import All, Some, formula, literals
 from dsl.proofs.linear_forms import base_units
 from dsl.proofs.proving import branches, cannot_hold
 from dsl.terms.dimensions import INSTANT, POSITION, TRUTH, Choice, Measure
+from dsl.terms.links import followed
 from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, requirement_names
-from dsl.terms.terms import Observation
+from dsl.terms.terms import Comparison, Observation, parts
 from dsl.terms.texts import constant, label, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dsl.proofs.findings import Flaw
+    from dsl.proofs.formulas import Formula
     from dsl.terms.dimensions import Kind
+    from dsl.terms.links import Link
     from dsl.terms.statements import Conditional, Statement
     from dsl.terms.terms import Term
 
@@ -44,19 +47,35 @@ class _Around:
 
     guards: tuple[Term, ...]
     """Conditions, the outermost first."""
+    links: Sequence[Link] = ()
+    """How the rows of other sources are found: of a row that is there the key is what it is linked to."""
     place: str | int | None = None
     is_of_pairs: bool = False
     """Whether it is about a subject and another one."""
 
     @property
     def applies(self) -> All:
-        return All(tuple(formula(guard) for guard in self.guards))
+        return All(tuple(self.formula(guard) for guard in self.guards))
+
+    def formula(self, condition: Term, holds: bool = True) -> Formula:
+        """Return the formula of a condition of the pack."""
+        return formula(followed(condition, self.links), holds)
+
+    def witness(self, guards: Iterable[Term]) -> str | None:
+        """Return a situation in which conditions of the pack hold, as `witness` does."""
+        return witness([followed(guard, self.links) for guard in guards])
+
+    def where(self, *conditions: Term) -> str:
+        """Return where something is so, with the links that are needed to see why."""
+        read = {part for each in (*self.guards, *conditions) for part in parts(each)}
+        linked = (Comparison("==", link.key, link.value) for link in self.links if link.key in read)
+        return _where((*self.guards, *linked))
 
     def inside(self, statement: Conditional | Located | Against) -> _Around:
         """Return what is around the statements in the block of ``statement``."""
         guards = self.guards if statement.condition == EVERY_PAIR else (*self.guards, statement.condition)
         place = statement.place if isinstance(statement, Located) else self.place
-        return _Around(guards, place, self.is_of_pairs or isinstance(statement, Against))
+        return _Around(guards, self.links, place, self.is_of_pairs or isinstance(statement, Against))
 
 
 @attrs.frozen(eq=False)
@@ -76,8 +95,8 @@ class _Rule:
 
     @classmethod
     def of(cls, requirement: Requirement, around: _Around) -> _Rule:
-        holds, fails = formula(requirement.condition), formula(requirement.condition, holds=False)
-        met = Some((*(formula(guard, holds=False) for guard in around.guards), holds))
+        holds, fails = around.formula(requirement.condition), around.formula(requirement.condition, holds=False)
+        met = Some((*(around.formula(guard, holds=False) for guard in around.guards), holds))
         subjects = frozenset(literal.subject for literal in literals(holds))
         applies = around.applies
         return cls(requirement, around, All((applies, holds)), met, All((applies, fails)), subjects)
@@ -89,7 +108,9 @@ class _Rule:
         return cannot_hold(self.violated, other.met)
 
 
-def flaws(statements: Sequence[Statement], considered: Term | None = None) -> tuple[Finding, ...]:
+def flaws(
+    statements: Sequence[Statement], links: Sequence[Link] = (), considered: Term | None = None
+) -> tuple[Finding, ...]:
     """Return what is wrong with the statements by themselves, in the order written.
 
     >>> flaws(())
@@ -97,24 +118,25 @@ def flaws(statements: Sequence[Statement], considered: Term | None = None) -> tu
 
     Args:
         statements: The rules of a pack.
+        links: How the rows of sources are found.
         considered: The condition under which a subject is judged at all; None: always.
     """
     live: list[_Rule] = []
-    found = list(_each(statements, _Around(() if considered is None else (considered,)), live))
+    found = list(_each(statements, _Around(() if considered is None else (considered,), links), live))
     return (*found, *_pairs(live), *_names(live))
 
 
 def _each(statements: Sequence[Statement], around: _Around, live: list[_Rule]) -> Iterator[Finding]:
     """Look at each condition and requirement by itself; collect in ``live`` the requirements that can fail and hold."""
-    outer, where = around.applies, _where(around.guards)
+    outer = around.applies
     for statement in statements:
-        written = text(statement.condition)
-        holds, fails = formula(statement.condition), formula(statement.condition, holds=False)
+        written, where = text(statement.condition), around.where(statement.condition)
+        holds, fails = around.formula(statement.condition), around.formula(statement.condition, holds=False)
         never, always = cannot_hold(outer, holds), cannot_hold(outer, fails)
         if isinstance(statement, Requirement):
             if always:
                 yield _finding("never fails", statement, f"{written} holds{where or _ANYWHERE}")
-            elif never and (example := witness(around.guards)) is not None:
+            elif never and (example := around.witness(around.guards)) is not None:
                 said = f"{written} cannot hold{where}{_so(example, around)}"
                 yield _finding("always fails", statement, said)
             elif not never:
@@ -143,7 +165,7 @@ def _pairs(rules: list[_Rule]) -> Iterator[Finding]:
         if one in redundant or other in redundant or one.around.is_of_pairs != other.around.is_of_pairs:
             continue
         guards = tuple(dict.fromkeys((*one.around.guards, *other.around.guards)))
-        if cannot_hold(one.kept, other.kept) and (example := witness(guards)) is not None:
+        if cannot_hold(one.kept, other.kept) and (example := one.around.witness(guards)) is not None:
             yield _contradiction(one, other, guards, example)
 
 

@@ -22,6 +22,8 @@ from typing import NamedTuple, TypeAlias
 
 import attrs
 
+from cartesius.expressions.missing_values import ROUNDING
+
 _NAMES: dict[tuple[tuple[str, int], ...], str] = {
     (): "plain number",
     (("length", 1),): "length",
@@ -282,10 +284,14 @@ def turn(kind: Kind) -> float | None:
     return round(whole) if isclose(whole, round(whole)) else whole
 
 
-def slack(whole: float) -> float:
-    """Return how far beyond a bound still counts as on it: a turn that is no whole number (2π) is rounded.
+def slack(operand: Kind, *bounds: Kind) -> float:
+    """Return how far beyond a bound still counts as on it, in the operand's unit.
 
-    >>> slack(360)
-    0
+    A turn that is no whole number (2π) is rounded, and so is what is converted from its unit, or to it.
+
+    >>> from dsl.units import degrees, radians
+    >>> slack(degrees.measure, degrees.measure), slack(degrees.measure, radians.measure)
+    (0, 3.6e-10)
     """
-    return 0 if whole == round(whole) else whole * 1e-12
+    turns = [turn(each) or 0 for each in (operand, *bounds)]
+    return 0 if all(each == round(each) for each in turns) else turns[0] * ROUNDING

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import attrs
 
 from dsl.refusals.errors import InvalidRule, refusal
-from dsl.terms.terms import Comparison, Declaration, Observation, Term, sources
+from dsl.terms.terms import Comparison, Declaration, Known, Observation, Term, operands, sources
 from dsl.terms.texts import text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 @attrs.frozen
@@ -29,6 +29,11 @@ class Link:
 
     source: Declaration
     value: Term
+
+    @property
+    def key(self) -> Observation:
+        """The key of the row."""
+        return Observation(self.source, self.source.key or "")
 
 
 def oriented(subject: Declaration, links: Iterable[Term]) -> tuple[Link, ...]:
@@ -50,6 +55,25 @@ def oriented(subject: Declaration, links: Iterable[Term]) -> tuple[Link, ...]:
         known[link.source.name] = link.source
         found.append(link)
     return tuple(found)
+
+
+def followed(term: Term, links: Sequence[Link]) -> Term:
+    """Return a term in which the key of a linked row is what it is linked to, its value wherever there is a row.
+
+    >>> from dsl.terms.dimensions import TRUTH
+    >>> from dsl.terms.terms import Constant
+    >>> followed(Constant(True, TRUTH), ())
+    Constant(value=True, kind=Sort(name='truth value'))
+    """
+    if isinstance(term, Observation):
+        value = next((link.value for link in links if link.key == term), None)
+        return term if value is None else followed(value, links)
+    if isinstance(term, Known):
+        return term  # what is known need not have a row
+    inner = operands(term)
+    fields = {field.name: getattr(term, field.name) for field in attrs.fields(type(term))}
+    changed = {name: followed(value, links) for name, value in fields.items() if any(value is each for each in inner)}
+    return attrs.evolve(term, **changed)  # type: ignore[arg-type]  # each node has its own fields
 
 
 def _readings(link: Term) -> tuple[Link, ...]:

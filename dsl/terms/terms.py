@@ -265,6 +265,22 @@ def parts(term: Term) -> Iterator[Term]:
         waiting += reversed(operands(part))
 
 
+def all_parts(term: Term) -> Iterator[Term]:
+    """Yield `parts`, and also what is about other instants or other rows: what is in a span, and in a total.
+
+    >>> [type(part).__name__ for part in all_parts(Not(Constant(True, TRUTH)))]
+    ['Not', 'Constant']
+    """
+    for part in parts(term):
+        yield part
+        inner: tuple[Term | None, ...] = (part.condition,) if isinstance(part, Throughout) else ()
+        if isinstance(part, Total):
+            inner = (part.value, part.key, part.condition)
+        for each in inner:
+            if each is not None:
+                yield from all_parts(each)
+
+
 def observations(term: Term) -> tuple[Observation, ...]:
     """Return the observations in ``term``, each once, in the order of their first mention; no predictions.
 

@@ -21,9 +21,8 @@ from dsl.refusals.quoting import free
 from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, MICROSECONDS, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure
 from dsl.terms.statements import EVERY_PAIR, Against, Conditional, Located, Requirement, conditions
-from dsl.terms.terms import Comparison, Named, Nearest, Not, Observation, parts
+from dsl.terms.terms import Comparison, Named, Nearest, Not, Observation, all_parts
 from dsl.terms.texts import text
-from dsl.terms.timed_terms import Throughout
 from dsl.text.headings import Headings
 from dsl.text.parsing import Page
 from dsl.text.phrasing import Phrasing, literal
@@ -192,7 +191,7 @@ class Printer:
         for link in self.links:
             if isinstance(link.value, Nearest) and link.value.places not in found:
                 found[link.value.places] = f"{link.source.name} {link.source.key}".replace("_", " ")
-        others = (part.places for term in terms for part in _all_parts(term) if isinstance(part, Nearest))
+        others = (part.places for term in terms for part in all_parts(term) if isinstance(part, Nearest))
         for places in others:
             found.setdefault(places, f"mark {_letters(len(found))}")
         return found
@@ -202,7 +201,7 @@ def _definitions(terms: Iterable[Term]) -> tuple[Named, ...]:
     """The named expressions, each after those that it is made of."""
     found: dict[Named, None] = {}
     for term in terms:
-        for part in reversed(list(_all_parts(term))):
+        for part in reversed(list(all_parts(term))):
             if isinstance(part, Named):
                 found.setdefault(part)
     names = [named.name for named in found]
@@ -216,23 +215,12 @@ def _definitions(terms: Iterable[Term]) -> tuple[Named, ...]:
 def _related(terms: Iterable[Term], statements: Iterable[Statement]) -> Iterator[Declaration]:
     """The sources that are not linked: those that are counted, and the other subjects."""
     for term in terms:
-        yield from (part.source for part in _all_parts(term) if isinstance(part, Total))
+        yield from (part.source for part in all_parts(term) if isinstance(part, Total))
     for statement in statements:
         if isinstance(statement, Against):
             yield statement.other
         elif not isinstance(statement, Requirement):
             yield from _related((), statement.body)
-
-
-def _all_parts(term: Term) -> Iterator[Term]:
-    """The parts of a term, those included that are about other instants or other rows."""
-    for part in parts(term):
-        yield part
-        inner: tuple[Term, ...] = (part.condition,) if isinstance(part, Throughout) else ()
-        if isinstance(part, Total):
-            inner = tuple(each for each in (part.value, part.key, part.condition) if each is not None)
-        for each in inner:
-            yield from _all_parts(each)
 
 
 def _letters(number: int) -> str:

@@ -181,9 +181,9 @@ def going_on(pack: RulePack, before: RulePack) -> RulePack:
     """
     now = pack.over(before.kept)
     if reason := objection((before.table(),), (now.table(),)):
-        what = "other things have to be remembered for it, as a rule that compares with now, counts rows or is about"
+        what = "other things have to be remembered for it, as what only asks, or a rule that compares with now, counts"
         fix = "start again, and push the history"
-        message = _refusal(pack, before, f"{what} pairs is new, gone or changed", fix)
+        message = _refusal(pack, before, f"{what} rows or is about pairs, is new, gone or changed", fix)
         raise InvalidRule("\n".join([message, f"  in detail: {shortened(reason, _SHOWN)}"]))
     return now
 

@@ -10,6 +10,7 @@ Source: RULES.md, "Arrivals".
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
@@ -161,12 +162,10 @@ def _predictions(source: str, rows: _Rows, issued: int) -> Iterator[Values]:
     """
     if not rows:
         return
-    for (start, values), (end, following) in zip(
-        rows, [*rows[1:], (rows[-1][0] + _length(rows), rows[-1][1])], strict=True
-    ):
-        if start < end:
-            counting = until_next(source, values, following) if source == "wind" else values
-            yield {**counting, "issued": issued, "start": start, "end": end}
+    rows = list(dict(rows).items())  # of several of one time the last counts, also as the next of what is before
+    for (start, values), (end, following) in pairwise([*rows, (rows[-1][0] + _length(rows), rows[-1][1])]):
+        counting = until_next(source, values, following) if source == "wind" else values
+        yield {**counting, "issued": issued, "start": start, "end": end}
 
 
 def _length(rows: _Rows) -> int:

@@ -10,6 +10,7 @@ Source: Spark's EventTimeWatermarkExec (whole milliseconds, nothing before 1970)
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from spark_bridge.transport.dead_letters import Plausible
     from spark_bridge.transport.source_frames import Source
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 CLOCK: Final = -1
 """Stands for a source: what comes of it is the clock, in microseconds, as text."""
 
@@ -54,8 +56,28 @@ def marked(frame: DataFrame, duration: str) -> DataFrame:
         raise InvalidArgument(message) from error
 
 
+def checked_until(until: datetime | None, *, close: bool, is_streaming: bool, has_watermark: bool) -> int | None:
+    """Return ``until=`` in microseconds; raise `InvalidArgument` unless it has a zone, and a clock that goes on."""
+    if until is None:
+        return None
+    if close or is_streaming or has_watermark:
+        message = (
+            f"correlate_frames: expected until= with close=False, of a batch without watermark, but got {until=!r}; in"
+            " others the sources end, or the watermark says how far time is"
+        )
+        raise InvalidArgument(message)
+    if not isinstance(until, datetime) or until.utcoffset() is None:
+        message = f"correlate_frames: expected a datetime with a zone for until= but got {until!r}"
+        raise InvalidArgument(message)
+    return (until - _EPOCH) // timedelta(microseconds=1)
+
+
 def clock_rows(
-    sources: Sequence[Source], buckets: int, plausible: Plausible, watermark: str | Mapping[str, str] | None
+    sources: Sequence[Source],
+    buckets: int,
+    plausible: Plausible,
+    watermark: str | Mapping[str, str] | None,
+    until: int | None,
 ) -> DataFrame:
     """Return a row for each bucket that says the clock at the end of the rows; none if they move no clock.
 
@@ -64,6 +86,7 @@ def clock_rows(
         buckets: How many there are.
         plausible: Which times are believed.
         watermark: As for `correlate_frames`; None: the clock is just after the latest row.
+        until: The least time of that, in microseconds; None: any.
     """
     timed = [source for source in sources if source.event_time is not None]
     spark = timed[0].frame.sparkSession
@@ -78,6 +101,8 @@ def clock_rows(
     )
     is_whole = f.lit(True) if not isinstance(watermark, dict) else f.count("mark") == len(timed)
     mark = f.min("mark") if isinstance(watermark, dict) else f.max("mark")
+    if until is not None:
+        mark = f.greatest(mark, f.lit(until))  # which passes over the null of no rows
     clock = latest.agg(f.when(is_whole & (mark > 0), mark + 1).alias("clock")).where("clock IS NOT NULL")
     bucket = f.explode(f.sequence(f.lit(0), f.lit(buckets - 1))).alias("bucket")
     chunk = f.col("clock").cast("string").cast("binary").alias("chunk")

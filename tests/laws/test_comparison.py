@@ -1,13 +1,13 @@
 """Laws of comparing two packs: with itself there is nothing, and the difference is that of two full judgements.
 
-The judgements are made afresh, of each subject at each moment, from the rows that are the newest then.
+The judgements are made afresh, of each subject at each hour, from the rows that are the newest then.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import pairwise, product
+from itertools import product
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,7 +29,7 @@ source vessel by mmsi:
 source berth by id:
     id: text
     depth: metres
-source wind:
+source wind, stale after 2 h:
     velocity: knots
 links:
     berth id is vessel berth
@@ -39,6 +39,7 @@ RULES = (
     "when kind is \"tanker\": berth depth - draught must be at least {} m\n    name: clearance\n",
     "wind velocity must be at most 1{} kn\n    name: wind\n",
 )  # fmt: skip
+STALE = 2
 LIMITS = (None, 2, 5)
 """None: the rule is left out."""
 
@@ -81,49 +82,53 @@ def written(folder, history, *packs):
 
 
 def judged_afresh(rules, rows):
-    """Return what a pack says of each ship from each hour to the next at which there is a row."""
+    """Return what a pack says of each ship at each hour up to the last row of either pack."""
+    hours = range(rows[0][0], rows[-1][0] + 1)
     state, found = {source: {} for source in COLUMNS}, {}
-    times = sorted({time for time, _, _ in rows})
-    for time in times:
+    for time in hours:
         for at, source, row in rows:
             if at == time:
-                state[source][row.get("mmsi", row.get("id"))] = row
-        for mmsi, ship in state["vessel"].items():
-            seen = {"vessel": ship, "berth": state["berth"].get(ship["berth"]), "wind": state["wind"].get(None)}
-            verdict = rules.check({source: seen[source] for source in rules.sources})
+                state[source][row.get("mmsi", row.get("id"))] = (at, row)
+        for mmsi, (_, ship) in state["vessel"].items():
+            keys = {"vessel": mmsi, "berth": ship["berth"], "wind": None}
+            seen = {source: state[source].get(keys[source], (time, None)) for source in rules.sources}
+            fresh = {source: row for source, (at, row) in seen.items() if source != "wind" or time < at + STALE}
+            verdict = rules.check({source: fresh.get(source) for source in rules.sources})
             missing = sorted({name for reason in verdict.undecided for name in reason.missing})
             found[mmsi, time] = (verdict.status, {reason.name for reason in verdict.failed}, missing)
-    return times, found
+    return hours, found
 
 
 def differences_afresh(old, new, rows):
-    """Return the hours in which two packs say different things: ship, hour, and what."""
-    times, one = judged_afresh(old, rows)
+    """Return the hours in which two packs say different things, ship and hour, and the ships of which they begin to."""
+    hours, one = judged_afresh(old, rows)
     _, other = judged_afresh(new, rows)
-    following = dict(pairwise(times))
-    return {
-        (mmsi, hour): (one[mmsi, time], other[mmsi, time])
-        for mmsi, time in one
-        if time in following and one[mmsi, time] != other[mmsi, time]
-        for hour in range(time, following[time])
-    }
+    both = {at: (one[at], other[at]) for at in one if one[at] != other[at]}
+    last = hours[-1]
+    begun = {
+        mmsi for mmsi, hour in both if hour == last and (one.get((mmsi, last - 1)), other.get((mmsi, last - 1)))
+        != both[mmsi, last]
+    }  # fmt: skip
+    return {at: said for at, said in both.items() if at[1] < last}, begun
 
 
 def hours_of(table):
     """Return the same of a comparison, whose spans must not touch one that says the same."""
-    found, ends = {}, {}
+    found, begun, ends = {}, set(), {}
     for row in table.to_pylist():
         said = tuple(
             (row[f"status_{side}"], set(row[f"failed_{side}"]), row[f"missing_{side}"]) for side in ("before", "after")
         )
         first, last = ((row[end] - START) // timedelta(hours=1) for end in ("start", "end"))
-        assert row["hours"] == last - first > 0
+        assert row["hours"] == last - first >= 0
         assert ends.get((row["subject"], first)) != said
         ends[row["subject"], last] = said
+        if first == last:
+            begun.add(row["subject"])
         for hour in range(first, last):
             assert (row["subject"], hour) not in found
             found[row["subject"], hour] = said
-    return found
+    return found, begun
 
 
 @settings(max_examples=12, deadline=None)
@@ -132,11 +137,12 @@ def test_the_difference_is_that_of_two_full_judgements(old, new, history, tmp_pa
     folder = tmp_path_factory.mktemp("history")
     rows = written(folder, history, pack(old), pack(new))
     found = compare(pack(old), pack(new), folder)
-    expected = differences_afresh(pack(old), pack(new), rows)
-    assert hours_of(found.differences) == expected
+    expected, begun = differences_afresh(pack(old), pack(new), rows)
+    assert hours_of(found.differences) == (expected, begun)
+    assert found.at_the_end == len(begun)
     restricted = [sum(said[side][0] == "restricted" for said in expected.values()) for side in (0, 1)]
     assert found.hours("after") - found.hours("before") == restricted[1] - restricted[0]
-    assert ("status" in found.changed) == any(one[0] != other[0] for one, other in expected.values())
+    assert bool(expected or begun) == bool({"status", "reasons"} & {*found.changed})
 
 
 @settings(max_examples=6, deadline=None)
@@ -149,8 +155,7 @@ def test_comparing_a_pack_with_itself_is_empty(rules, history, tmp_path_factory)
     assert found.changed == ()
     assert found.differences.num_rows == 0
     times, said = judged_afresh(pack(rules), rows)
-    following = dict(pairwise(times))
     hours = dict.fromkeys(("allowed", "restricted", "unknown"), 0)
     for (_, time), (status, _, _) in said.items():
-        hours[status] += following.get(time, time) - time
+        hours[status] += time < times[-1]
     assert {status: found.hours("before", status) for status in hours} == hours

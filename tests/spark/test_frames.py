@@ -503,6 +503,18 @@ def test_what_spark_cannot_read_is_named(spark):
     assert [row.m for row in found.results.collect()] == [{"a": 1}] * 3
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"until": datetime(2024, 7, 1)}, {"until": START, "close": True}, {"until": START, "watermark": "1 second"}],
+)
+def test_until_is_for_a_batch_whose_clock_goes_on_with_its_rows(spark, wrong):
+    """That it goes on is tested by comparisons of packs (test_comparison_on_spark)."""
+    echo = correlate(left=left, yields=lambda left: {"k": left.k}, restrict=most_recently("left"), name="echo")
+    batch = spark.range(3).selectExpr("timestamp'2024-06-30 00:00:00Z' at", "id k")
+    with pytest.raises(InvalidArgument, match="until="):
+        correlate_frames(echo, {"left": batch}, **{"event_time": "at", "close": False, "buckets": 1, **wrong})
+
+
 def test_a_session_may_take_a_mere_timestamp_for_one_without_a_zone(spark):
     """Only an instant has a watermark."""
     echo = correlate(left=left, yields=lambda left: {"k": left.k}, restrict=most_recently("left"), name="echo")

@@ -38,7 +38,7 @@ from cartesius.columns.vectors.lanes import (
     without_nan,
 )
 from cartesius.columns.vectors.vectors import TUPLE, Leaf, NotColumnar, Struct
-from cartesius.expressions.missing_values import Turning, exactly, greatest, least
+from cartesius.expressions.missing_values import ROUNDING, Turning, exactly, greatest, least
 from cartesius.expressions.nulls import COMPARISONS, PROPAGATING, null_aware
 from cartesius.expressions.value_sorts import DATE_LINE, POLE, position_of
 
@@ -260,10 +260,13 @@ def _turned(function: Turning, _: bool, *given: Lane) -> Truth:
     if len({one.dtype.kind for one in (value, low, high)}) > 1:
         value, low, high = [one.astype(np.float64) for one in (value, low, high)]
     whole, slack = function.whole, function.slack
-    with np.errstate(invalid="ignore"):
-        span, turned = (high - low) % whole, (value - low + slack) % whole
+    with np.errstate(invalid="ignore"):  # as `sector` has it
+        gap = high - low
+        is_one, span = np.abs(gap) <= ROUNDING * whole, gap % whole
+        span = np.where(np.minimum(span, whole - span) <= ROUNDING * whole, whole, span)
+        span = np.where(is_one, np.abs(gap), span)
+        turned = (value - np.where(is_one, np.minimum(low, high), low) + slack) % whole
     true = turned <= span + 2 * slack
-    true |= (low != high) & (np.minimum(span, whole - span) <= slack)
     valid = all_valid(*given, without_nan(Lane(span)), without_nan(Lane(turned)))
     return Truth(true) if valid is None else Truth(true & valid, ~true & valid)
 

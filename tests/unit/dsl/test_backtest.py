@@ -62,13 +62,22 @@ def test_a_draft_is_compared_with_the_saved_file(path, history):
     (row,) = found["differences"]
     assert (row["subject"], row["name"], row["before"], row["after"]) == ("1", HOSTILE, "allowed", "restricted")
     assert (row["start"], row["end"], row["why"]) == ("2020-06-30\u00a000:00", "2020-06-30\u00a006:30", "+ draught")
-    assert found["rules"] == [{"rule": "draught", "before": 0.0, "after": 6.5, "change": 6.5}]
+    assert found["rules"] == [{"rule": "draught", "before": 0.0, "after": 6.5, "change": 6.5, "subjects": "0 → 1"}]
     assert [text.splitlines()[0] for text in found["findings"]] == ["port.rules:12: subsumed: again"]
     assert (found["numberUnread"], found["unread"]) == (
         1,
         ["vessel.csv, row 4: draught: expected numbers but got 'deep'"],
     )
     assert path.read_text() == RULES
+
+
+def test_what_a_draft_changes_with_the_last_rows_alone_is_told(path, history):
+    (history / "vessel.csv").write_text("\n".join(ROWS[:2]) + "\n")
+    found = asked(path, history, "backtest", text=DRAFT)[1]
+    assert (found["isEmpty"], found["after"]) == (False, 0)
+    assert found["begun"] == "1 of the differences begin with the last rows, and have no hours"
+    assert [(row["start"], row["end"]) for row in found["differences"]] == [("2020-06-30\u00a000:00", "the end")]
+    assert [(each["rule"], each["subjects"]) for each in found["rules"]] == [("draught", "0 → 1")]
 
 
 def test_a_draft_that_is_the_file_changes_nothing(path, history):

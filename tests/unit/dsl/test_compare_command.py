@@ -64,6 +64,20 @@ def test_what_changes_is_printed_and_written_and_the_status_is_one(compared, tmp
     assert (tmp_path / "out" / "comparison.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("kind", ["restricted", "status", "reasons"])
+def test_what_differs_with_the_last_rows_alone_is_told_and_fails(compared, tmp_path, kind):
+    """A snapshot is a history of one moment; whatever changed, nothing did."""
+    rows = [*ROWS[:1], "2020-06-30T00:00Z,1,EVA,13"]
+    old, new = (OLD, WORDS) if kind == "reasons" else (OLD.replace("12 m", "14 m"), OLD)
+    status, printed, _ = compared(old, new, "--fail-on", kind, "--out", str(tmp_path / "out"), rows=rows)
+    assert status == CHANGED
+    assert "1 of the differences begin with the last rows, and have no hours" in printed
+    assert "the end" in printed
+    assert "0 → 1" in printed
+    table = pq.read_table(tmp_path / "out" / "differences.parquet")
+    assert table.column("start") == table.column("end")
+
+
 def test_how_far_it_is_is_a_line_a_tenth_where_nobody_looks_at_a_terminal(compared):
     _, _, aside = compared(OLD, NEW)
     rows = 2 * (len(ROWS) - 1)  # by either pack

@@ -55,6 +55,25 @@ def test_packs_with_forecasts_are_compared(tmp_path):
     }
 
 
+def test_rows_go_stale_up_to_the_last_row_of_either_pack(tmp_path):
+    """A pack whose sources end earlier was taken to say the same for ever: a source more was a change of verdicts."""
+    old = f"{VESSEL}source gauge, stale after 30 min:\n    height: metres\ngauge height must be at least 1 m\n"
+    new = f"{old}source tug by id:\n    id: number\nnumber of tug must be at least 0\n"
+    (tmp_path / "vessel.csv").write_text(f"time,mmsi\n{DAY}12:00Z,1\n")
+    (tmp_path / "gauge.csv").write_text(f"time,height\n{DAY}12:00Z,2\n")
+    (tmp_path / "tug.csv").write_text(f"time,id\n{DAY}11:00Z,1\n{DAY}20:00Z,1\n")
+    for texts in ((old, new), (new, old)):
+        found = compare(RulePack.from_text(texts[0]), RulePack.from_text(texts[1]), tmp_path)
+        assert found.changed == ()
+        assert {each.before: each.hours for each in found.statuses} == {"allowed": 0.5, "unknown": 7.5}
+
+
+def test_a_history_before_1970_ends_with_its_last_row(tmp_path):
+    pack = RulePack.from_text(f"{VESSEL}it must hold that mmsi is at least 2\n")
+    (tmp_path / "vessel.csv").write_text("time,mmsi\n1950-01-01T00:00Z,1\n1950-01-01T03:00Z,1\n")
+    assert compare(pack, pack, tmp_path).hours("after") == 3
+
+
 def test_a_history_of_one_moment_is_drawn(tmp_path):
     """Warnings are errors here: its stretches lasted nothing, and were divided by that."""
     pack = RulePack.from_text(f"{VESSEL}it must hold that mmsi is at least 1\n")

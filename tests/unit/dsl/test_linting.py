@@ -6,6 +6,7 @@ rules, with the evaluator of `test_judging`.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -400,3 +401,77 @@ def test_no_situation_refutes_a_finding_and_each_flaw_of_one_rule_is_found(progr
             (_, _, outer, inner), (_, _, other_outer, other_inner) = (requirements[name] for name in finding.concerns)
             assert outer & other_outer
             assert not inner & other_inner
+
+
+# --------------------------------------------------------------------------------------------------------- links
+
+KEYS = ("A", "B", "C")
+AT = st.sampled_from(KEYS)
+ship = Source("ship", key="id", id=int, basin=str, depth=metres)
+dock = Source("dock", key="id", id=str, crane=str)
+crane = Source("crane", key="id", id=str, load=metres)
+KEYED = st.one_of(
+    st.tuples(st.sampled_from([ship.basin, dock.id, dock.crane, crane.id]), st.sampled_from(["==", "!="]), AT),
+    st.tuples(st.sampled_from([ship.depth, crane.load]), st.sampled_from(["<", ">="]), st.integers(0, 1)),
+)
+
+
+def keyed(part: tuple[Any, str, Any]) -> Any:
+    field, symbol, value = part
+    return OPERATORS[symbol](field, value if isinstance(value, str) else value * metres)
+
+
+@settings(max_examples=150)
+@given(blocks=st.lists(st.tuples(st.lists(KEYED, max_size=2), KEYED), min_size=1, max_size=3))
+def test_what_is_found_is_so_of_linked_rows(blocks):
+    """A subject in basin A at dock B was an example of a contradiction; it is linked to the dock of its basin."""
+    made = RulePack("port", subject=ship, links=[dock.id == ship.basin, crane.id == dock.crane])
+    with made:
+        for number, (guards, part) in enumerate(blocks):
+            with ExitStack() as stack:
+                for guard in guards:
+                    stack.enter_context(when(keyed(guard)))
+                require(keyed(part), str(number))
+    situations = [
+        {"ship": (basin, depth), "dock": (basin, at), "crane": (at, load)}
+        for basin, depth, at, load in product(KEYS, (-1, 0, 1), KEYS, (-1, 0, 1))
+    ]
+
+    def so(part: tuple[Any, str, Any], situation: dict[str, Any]) -> bool:
+        field, symbol, value = part
+        seen = situation[field.term.source.name][0 if field.term.field in ("basin", "id") else 1]
+        return bool(OPERATORS[symbol](seen, value))
+
+    def applies(number: int, situation: dict[str, Any]) -> bool:
+        return all(so(guard, situation) for guard in blocks[number][0])
+
+    for finding in made.lint():
+        if finding.kind in ("unused source", "duplicate name"):
+            continue
+        numbers = [int(name) for name in finding.concerns]
+        met = [each for each in situations if all(applies(number, each) for number in numbers)]
+        holds = [[so(blocks[number][1], each) for number in numbers] for each in met]
+        match finding.kind:
+            case "never applies":
+                assert not met
+            case "never fails":
+                assert all(map(all, holds))
+            case "always fails" | "contradiction":
+                assert met
+                assert not any(map(all, holds))
+
+
+def test_a_block_that_no_linked_row_can_be_in_never_applies():
+    made = RulePack("port", subject=ship, links=[dock.id == ship.basin, crane.id == dock.crane], location=ship.basin)
+    with made, location("A"):
+        with when(dock.id == "B"):
+            require(ship.depth > 12 * metres, "y")
+        require(ship.depth <= 10 * metres, "x")
+        with when(crane.id == "B"):
+            require(ship.depth > 12 * metres, "z")
+    never, against_x = (each for each in made.lint() if each.kind != "unused source")
+    assert (never.kind, never.text) == (
+        "never applies", 'dock.id == "B" cannot hold where ship.basin == "A" and dock.id == ship.basin'
+    )  # fmt: skip
+    assert against_x.kind == "contradiction"
+    assert 'such as ship.basin = "A", dock.crane = "B"' in against_x.text

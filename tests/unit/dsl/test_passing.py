@@ -306,6 +306,11 @@ CALM = wind.at(ship.eta).force <= 2
             " ship.etd",
         ),
         (
+            [throughout(ship.etd, ship.etd + 1 * hours)((tide.height >= 1 * metres) & CALM)],
+            "port.next_window: expected rules that look forecasts up at one instant of 'ship' but got ship.eta and"
+            " ship.etd",
+        ),
+        (
             [CALM, ship.eta - now >= 2 * hours],
             "port.next_window: expected rules that do not compare ship.eta with now but got ship.eta - now >= 2 h",
         ),

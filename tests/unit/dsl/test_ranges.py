@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsl import DimensionMismatch, InvalidRule, Source, between, require
 from dsl.meaning.evaluation import Situation, compiled
+from dsl.meaning.margins import margin
 from dsl.terms.dimensions import turn
 from dsl.units import degrees, metres, radians, unit
 from tests.unit.dsl.harbour import berth, status, tugs, vessel, wind
@@ -62,6 +64,32 @@ def test_radians_mean_the_same(value, low, high):
 )  # fmt: skip
 def test_directions_by_hand(value, low, high, expected):
     assert around(value, low, high) is expected
+
+
+def a_bit(value, way):
+    """The float next to a value in a direction, or itself."""
+    return math.nextafter(value, way * math.inf) if way else value
+
+
+@pytest.mark.parametrize("units", list(product((radians, degrees), repeat=3))[:-1], ids=str)
+@pytest.mark.parametrize("turns", [0, 1, -1])
+@given(direction=st.integers(0, 359), off=st.integers(-179, 180), bits=st.tuples(*[st.sampled_from([-1, 0, 1])] * 3))
+@settings(max_examples=25)
+def test_bounds_that_differ_by_rounding_are_one_direction_and_a_turn_apart_all(units, turns, direction, off, bits):
+    """The bounds of a whole circle in radians were told from one direction by whether they are equal to the bit."""
+    given_by = [(direction + off, bits[0]), (direction, bits[1]), (direction + 360 * turns, bits[2])]
+    row = {
+        name: a_bit(math.radians(angle) if of == radians else float(angle), bit)
+        for name, of, (angle, bit) in zip("abc", units, given_by, strict=True)
+    }
+    source = Source("given", key=None, **dict(zip("abc", units, strict=True)))
+    condition = between(source.a, source.b, source.c)
+    expected = bool(turns) or off == 0
+    assert compiled(condition.term, {"given": 0})(Situation([row])) is expected
+    found = margin(condition.term, {"given": 0})
+    assert found is not None
+    room = found[0](Situation([row]))
+    assert room is None if turns else (room >= 0) is expected
 
 
 missing = st.one_of(st.none(), st.integers(-3, 3))

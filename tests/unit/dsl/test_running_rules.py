@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import permutations
 
 import pytest
 from hypothesis import given, settings
@@ -162,6 +163,29 @@ def test_what_cannot_be_carried_over_is_refused_and_nothing_changes(head, rule, 
     assert rules.snapshot() == before
     assert rules.pack.version == version
     assert rules.change(pack(RULES[1])) != []
+
+
+ONLY = [
+    "", "draught is above 3 m", "tide height is above 3 m", "tide height is above 4 m",
+    "draught is above 3 m and tide height is above 3 m", "draught is above 3 m and tide height is above 4 m",
+]  # fmt: skip
+
+
+def test_another_only_goes_on_where_the_page_says_so_and_else_is_refused_with_that_reason():
+    """The page said that any did, and the refusal spoke of pairs and counts."""
+
+    def considered(only):
+        return pack(RULES[1], head=HEAD.replace("source vessel", f"only: {only}\nsource vessel") if only else HEAD)
+
+    alike = [{2, 3}, {4, 5}]
+    for (one, before), (other, now) in permutations(enumerate(ONLY), 2):
+        rules = RunningRules(considered(before))
+        rules.push("vessel", row("vessel", 1, 6, 0), 0)
+        if {one, other} in alike:
+            rules.change(considered(now))
+        else:
+            with pytest.raises(InvalidRule, match="as what only asks, or a rule that"):
+                rules.change(considered(now))
 
 
 def test_a_new_rule_that_raises_on_what_is_there_is_refused():

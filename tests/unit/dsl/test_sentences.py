@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from typing import Any
 
 import attrs
@@ -38,6 +39,7 @@ from dsl import (
     throughout,
     when,
 )  # fmt: skip
+from dsl.english.naming import Names
 from dsl.english.phrases import phrase
 from dsl.english.sentences import COLUMNS, ENTRIES
 from dsl.meaning.evaluation import Situation, compiled
@@ -344,7 +346,7 @@ OPEN = {
 @pytest.mark.parametrize("said", OPEN)
 def test_what_belongs_together_stands_in_parentheses(said):
     """Without them "and" and "or" on one level could be read either way, and so could what is added to a total."""
-    assert phrase(OPEN[said].term, "must", "vessel").text("must") == said
+    assert phrase(OPEN[said].term, "must", Names("vessel")).text("must") == said
 
 
 def test_fields_that_would_have_one_name_have_two():
@@ -356,10 +358,95 @@ def test_fields_that_would_have_one_name_have_two():
     assert "the ship wind velocity must be at least 3 kn, and the wind velocity must be at most 5 kn" in said
 
 
+def test_a_condition_ends_where_its_sentence_does():
+    """The depth was read as part of what holds throughout, or is not so; the two rules judge otherwise."""
+    outlook = Source("outlook", key=None, height=metres, forecast=True)
+    over = throughout(vessel.eta, vessel.eta + 2 * hours)
+    high, deep = outlook.height >= 1 * metres, berth.depth >= 1 * metres
+    said = []
+    for guards in ([not_(over(high & deep))], [not_(over(high)), deep], [over(high & deep)], [over(high), deep]):
+        made = pack()
+        with made, ExitStack() as stack:
+            for guard in guards:
+                stack.enter_context(when(guard))
+            require(vessel.length >= 3 * metres, "length")
+        said += sentences(made)
+    assert len({*said}) == len(said)
+    assert "when (it is not so that throughout" in said[1]
+    assert "at least 1 m), and the berth depth is at least 1 m: " in said[1]
+
+
+def test_fields_and_names_that_mean_different_things_are_told_apart():
+    gauge, tide_gauge = Source("tide", key=None, gauge_height=metres), Source("tide_gauge", key=None, height=metres)
+    heavy = named("the draught", vessel.draught + 1 * metres)
+    made = RulePack("port", subject=vessel)
+    with made:
+        require((gauge.gauge_height >= 3 * metres) & (tide_gauge.height >= 5 * metres), "two gauges")
+        require((gauge.gauge_height >= 3 * metres) & (tide_gauge.height >= 3 * metres), "of one height")
+        require((heavy <= 9 * metres) & (vessel.draught <= 8 * metres) & (vessel.length <= 8 * metres), "name")
+        require(named("beam", vessel.beam) <= vessel.beam, "the same")
+    assert [each.removeprefix("For every vessel: ").partition(". (")[0] for each in sentences(made)] == [
+        "tide.gauge_height must be at least 3 m, and tide_gauge.height must be at least 5 m",
+        "tide.gauge_height must be at least 3 m, and tide_gauge.height must be at least 3 m",
+        'the "the draught" must be at most 9 m, vessel.draught must be at most 8 m, and the length must be at most 8 m',
+        "the beam must be at most the beam",
+    ]
+
+
+def test_every_name_is_explained_wherever_it_stands():
+    outlook = Source("outlook", key=None, height=metres, forecast=True)
+    crane = Source("crane", key="id", id=str, load=metres)
+    vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, eta=instant, stop=optional(str))
+    place = named("place of call", known_or(vessel.stop, "A"))
+    made = RulePack(
+        "port",
+        subject=vessel,
+        only=named("laden", vessel.draught >= 3 * metres),
+        links=[crane.id == named("crane", place)],
+    )
+    with made:
+        require(throughout(vessel.eta, named("soon", vessel.eta + 1 * hours))(
+            named("above the keel", outlook.height - vessel.draught) >= 1 * metres
+        ))  # fmt: skip
+        require(sum_of(named("heft", 2 * berth.depth), where=named("deep", berth.depth >= 1 * metres)) >= 1 * metres)
+        require(crane.load >= 1 * metres)
+    explained = made.describe().partition("What the names mean\n")[2].partition("\n\n")[0]
+    assert explained.splitlines() == [
+        "  above the keel: outlook height - draught",
+        "  soon: eta + 1 h",
+        "  heft: 2 × berth depth",  # noqa: RUF001 - as it is said
+        "  deep: berth depth is at least 1 m",
+        "  crane: place of call",
+        '  place of call: stop (or "A" where that is unknown)',
+        "  laden: draught is at least 3 m",
+    ]
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_a_truth_value_that_is_compared_is_said_as_the_field_itself(value):
+    assert sentence_of(vessel.has_pilot == value) == sentence_of(vessel.has_pilot if value else not_(vessel.has_pilot))
+    assert sentence_of(vessel.has_pilot != value) == sentence_of(not_(vessel.has_pilot) if value else vessel.has_pilot)
+
+
+def test_a_reason_is_no_line_of_its_own():
+    made = pack()
+    with made:
+        require(
+            vessel.draught <= 3 * metres,
+            "a\nb",
+            because="it is deep.\n  2. For every vessel: nothing",
+            reference="4\n1",
+        )
+    assert sentences(made) == [
+        "For every vessel: the draught must be at most 3 m, because it is deep. 2. For every vessel: nothing. "
+        "(a b; major; 4 1)"
+    ]
+
+
 @given(conditions)
 def test_every_condition_has_words(condition):
     for form in ("is", "must"):
-        said = phrase(condition.term, form, "vessel").text(form)
+        said = phrase(condition.term, form, Names("vessel")).text(form)
         assert (" must " in said) == (form == "must")
         assert "vessel." not in said
 

@@ -175,6 +175,38 @@ def test_times_are_told_as_times_and_limits_as_limits(tmp_path: Path) -> None:
     assert eta["compared"]["value"] == {"what": "ship.eta", "value": "2020-06-30T02:00:00+00:00", "unit": ""}
 
 
+def test_what_fails_at_the_limit_itself_has_nothing_to_spare_and_names_are_those_of_the_description(
+    tmp_path: Path,
+) -> None:
+    rules = RulePack.from_text("""pack: p
+subject: vessel
+source vessel by mmsi:
+    mmsi: number
+    draught: metres
+source tide:
+    gauge_height: metres
+source tide_gauge:
+    height: metres
+draught must be below 15 m
+draught must not be 15 m
+draught must be at most 15 m
+`tide.gauge_height` must be at least 1 m
+`tide_gauge.height` must be at least 1 m
+""")
+    (tmp_path / "vessel.csv").write_text("time,mmsi,draught\n2020-06-30T01:00Z,1,15\n")
+    (tmp_path / "tide.csv").write_text("time,gauge_height\n2020-06-30T01:00Z,2\n")
+    (tmp_path / "tide_gauge.csv").write_text("time,height\n2020-06-30T01:00Z,2\n")
+    answer = why(rules, tmp_path, "1", DAY + timedelta(hours=1))
+    lines = told(answer).splitlines()
+
+    assert [line.rpartition(": ")[2] for line in lines if "It was 15 m" in line] == [
+        *["at the limit itself."] * 2, "0 m to spare."
+    ]  # fmt: skip
+    assert [each["says"] for each in answer.data()["requirements"]][3:] == [
+        "tide.gauge_height must be at least 1 m", "tide_gauge.height must be at least 1 m"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("minute", [0, 20, 45])
 def test_forecasts_are_those_that_were_issued_by_then(tmp_path: Path, minute: int) -> None:
     ship = Source("ship", key="id", id=int, eta=instant)

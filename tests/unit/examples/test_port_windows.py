@@ -15,7 +15,7 @@ from examples.port.geography import distance_km
 from examples.port.inputs import read_day
 from examples.port.outside import PlainConsole
 from examples.port.rules_page import rule_rows
-from examples.port.windows import outlooks
+from examples.port.windows import _predictions, outlooks
 from examples.port.windows_picture import draw_windows, telling_outlooks
 
 from .conftest import DATA
@@ -137,6 +137,19 @@ def test_where_the_predictions_end_no_window_is_promised(day):
     gunvor, chicago = outlooks(short, now, calls[:2])
     assert spans(gunvor) == []
     assert spans(chicago) == [(clock(now), clock(cut + STEP - PASSAGE))]
+
+
+def test_of_several_reports_of_one_time_the_last_counts_whichever_way_it_is_read():
+    """The strongest of a time counted for what is before it, and the last for what is after."""
+
+    def foreseen(*reports):
+        rows = [(time, {"velocity": speed, "gust": None, "visibility": 10}) for time, speed in reports]
+        return list(_predictions("wind", rows, 0))
+
+    once = [(0, 10), (10, 12), (20, 11)]
+    for place, (time, _) in enumerate(once):
+        for other in (5, 50):
+            assert foreseen(*once[:place], (time, other), *once[place:]) == foreseen(*once)
 
 
 def test_without_a_stream_inbound_deep_ships_have_no_window(day):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import operator
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -138,6 +140,15 @@ def test_a_constant_is_one_value_for_all_rows(function, sides, constant):
 def test_what_is_met_on_the_way_around_a_circle(rows):
     turning = Turning(360)
     agree(lambda *columns: lifted(turning, True, *columns), Lifted(turning, True), *zip(*rows, strict=True))
+
+
+A_TURN = [0.0, 0.5, math.nextafter(0.5, 1), math.nextafter(0.5, 0), 2 * math.pi, 2 * math.pi + 0.5, 3.0]
+
+
+@pytest.mark.parametrize("turning", [Turning(2 * math.pi, 2e-12 * math.pi), Turning(360)])
+def test_bounds_that_are_equal_but_for_rounding_are_one_direction_in_columns_too(turning):
+    columns = zip(*product(A_TURN, repeat=3), strict=True)
+    agree(lambda *columns: lifted(turning, True, *columns), Lifted(turning, True), *columns)
 
 
 @pytest.mark.parametrize("function", BINARY, ids=lambda one: one.__name__)
