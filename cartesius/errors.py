@@ -90,6 +90,13 @@ class NotInstalled(CartesiusError, ImportError):
     """
 
 
+class NotReachable(CartesiusError, ConnectionError):
+    """A server did not answer, or not in time: its own fault, or that of its address, or of the network between.
+
+    What was kept stands: start again when the server is there.
+    """
+
+
 class OrderMismatch(CartesiusError, TypeError):
     """Results would depend on an order that an input does not have: the correlation's fault, or its declaration's.
 

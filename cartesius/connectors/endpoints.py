@@ -40,7 +40,11 @@ class StreamSource(Protocol):
 
 @runtime_checkable
 class StreamSink(Protocol):
-    """Takes results, and lets them stand in step with the checkpoints of who writes them."""
+    """Takes results, and lets them stand in step with the checkpoints of who writes them.
+
+    What may take long is awaited, so that whoever writes can be ended meanwhile: a call that blocks belongs into a
+    thread there.
+    """
 
     def committed(self) -> int | None:
         """Return the number of the last checkpoint whose results stand, 0 for none; None: it does not know.
@@ -57,10 +61,10 @@ class StreamSink(Protocol):
         """Write results; until the next checkpoint they may be taken back."""
         ...
 
-    def prepare(self, number: int) -> Any:
+    async def prepare(self, number: int) -> Any:
         """Make what was written durable, before checkpoint ``number`` is kept; return the position behind it."""
         ...
 
-    def commit(self, number: int) -> None:
+    async def commit(self, number: int) -> None:
         """Let what was prepared stand, now that checkpoint ``number`` is kept."""
         ...

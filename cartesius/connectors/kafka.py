@@ -13,12 +13,15 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from threading import Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from cartesius.connectors.row_items import Unreadable, item_of, json_text, result_line, row_of
 from cartesius.data.events import Delete, Event, Update
-from cartesius.errors import InvalidArgument, shortened
+from cartesius.errors import InvalidArgument, NotReachable, shortened
 from cartesius.installation import needing
 
 with needing("import cartesius.connectors.kafka", "cartesius-joins[kafka]"):
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 _LOG: Final = logging.getLogger(__name__)
 _PATIENCE: Final = 30.0  # seconds, for what the broker is asked once
+_DEADLINE: Final = 60.0
+"""Seconds that a step of a transaction may take: librdkafka keeps its own limits in most cases only."""
+_CLOSING: Final = 5.0  # seconds, for what may be left to others: a transaction that is not aborted ends by itself
 _AT_ONCE: Final = 500
 _POLL: Final = 0.2  # seconds
 _MOVING: Final = frozenset(
@@ -200,6 +206,7 @@ class KafkaSink:
 
     def __init__(self, servers: str, topic: str, *, transaction: str, options: Mapping[str, Any] | None = None) -> None:
         self.topic = topic
+        self._step: Future[Any] | None = None
         common = {**(options or {}), "bootstrap.servers": servers}
         self._producer = Producer({**common, "transactional.id": transaction})
         self._marks = Consumer({**common, "group.id": f"cartesius.{transaction}", "enable.auto.commit": False})
@@ -227,32 +234,79 @@ class KafkaSink:
                 except BufferError:  # its queue is full
                     self._producer.poll(_POLL)
 
-    def prepare(self, number: int) -> None:
-        """Send what was written."""
-        self._producer.flush()
+    async def prepare(self, number: int) -> None:
+        """Send what was written.
 
-    def commit(self, number: int) -> None:
-        """Commit the results up to a checkpoint, and its number with them."""
-        mark = TopicPartition(self.topic, 0, number)
-        group = self._marks.consumer_group_metadata()
-        _insist(lambda: self._producer.send_offsets_to_transaction([mark], group, _PATIENCE))
-        _insist(lambda: self._producer.commit_transaction(_PATIENCE))
-        self._producer.begin_transaction()
+        Raises:
+            NotReachable: The brokers have not taken it within a minute.
+        """
+        await self._awaited(self._producer.flush)
+
+    async def commit(self, number: int) -> None:
+        """Commit the results up to a checkpoint, and its number with them.
+
+        Raises:
+            NotReachable: The brokers have not done it within a minute; the next start finds out whether they did.
+        """
+
+        def work() -> None:
+            mark = TopicPartition(self.topic, 0, number)
+            group = self._marks.consumer_group_metadata()
+            _insist(lambda: self._producer.send_offsets_to_transaction([mark], group, _PATIENCE))
+            _insist(lambda: self._producer.commit_transaction(_PATIENCE))
+            self._producer.begin_transaction()
+
+        await self._awaited(work)
 
     def close(self) -> None:
-        """End; what was not committed is aborted."""
-        _insist(lambda: self._producer.abort_transaction(_PATIENCE))
-        self._marks.close()
+        """End; what was not committed is aborted: by the next start, or the broker, where it cannot be done at once."""
+        before = self._step
+
+        def work() -> None:
+            if before is not None:
+                before.exception()  # a step that was given up may still be at work: one at a time
+            with suppress(KafkaException):
+                self._producer.abort_transaction(_CLOSING)
+            self._marks.close()
+
+        wait([_started(work)], _CLOSING)
+
+    async def _awaited(self, work: Callable[[], object]) -> None:
+        """Do a step of the transaction in a thread, and wait for it no longer than to the deadline."""
+        self._step = _started(work)
+        try:
+            await asyncio.wait_for(asyncio.wrap_future(self._step), _DEADLINE)
+        except TimeoutError:
+            message = (
+                f"KafkaSink: expected the brokers to take the results for {self.topic!r} within {_DEADLINE:g} s but"
+                " they did not; see whether they are there, and start the process again: it goes on from the checkpoint"
+            )
+            raise NotReachable(message) from None
+
+
+def _started(work: Callable[[], Answer]) -> Future[Answer]:
+    """Do something in a thread of its own, for which the process does not wait in the end, as it may never end."""
+    done: Future[Answer] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:  # it is raised where it is awaited
+            done.set_exception(error)
+
+    done.set_running_or_notify_cancel()  # who waits no more does not end it
+    Thread(target=run, name="kafka", daemon=True).start()
+    return done
 
 
 def _insist(call: Callable[[], Answer]) -> Answer:
-    """Do what may be asked for again until it is done; while coordinators move, no longer than one has patience."""
-    until = monotonic() + _PATIENCE
+    """Do what may be asked for again until it is done, or the deadline has come."""
+    until = monotonic() + _DEADLINE
     while True:
         try:
             return call()
         except KafkaException as error:
-            is_moving = error.args[0].code() in _MOVING and monotonic() < until
-            if not (error.args[0].retriable() or is_moving):
+            is_moving = error.args[0].code() in _MOVING
+            if not (error.args[0].retriable() or is_moving) or monotonic() >= until:
                 raise
             sleep(_POLL if is_moving else 0)

@@ -85,13 +85,13 @@ class JsonLinesSink:
         while rest:
             rest = rest[os.write(self._file, rest) :]
 
-    def prepare(self, number: int) -> tuple[int, str]:
+    async def prepare(self, number: int) -> tuple[int, str]:
         """Let the disk have it; return how long the file is, and a digest of its end."""
         os.fsync(self._file)
         length = os.fstat(self._file).st_size
         return length, self._end(length)
 
-    def commit(self, number: int) -> None:
+    async def commit(self, number: int) -> None:
         """Do nothing: the lines are there."""
 
     def close(self) -> None:

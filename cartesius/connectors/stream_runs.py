@@ -22,6 +22,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -135,11 +136,11 @@ async def run_stream(
     keeping = None if folder is None else Keeping(folder, engine, before)
     run = _Run(engine, sources, sink, keeping, before[-1].number if before else 0, late or _warn, on_error)
     if not before:
-        run.keep()  # what the sink has by now is not of this run
+        await run.keep()  # what the sink has by now is not of this run
     await run.feed(every.total_seconds(), patience.total_seconds(), clock)
     if close:
         run.write(engine.close())
-    run.keep()
+    await run.keep()
 
 
 def _check(engine: Engine, sources: Any, sink: Any) -> None:
@@ -159,6 +160,9 @@ def _check(engine: Engine, sources: Any, sink: Any) -> None:
         raise InvalidArgument(message)
     if not isinstance(sink, StreamSink):
         message = f"run_stream: expected a sink but got {sink!r} (type={type(sink).__name__}); give a JsonLinesSink"
+        raise InvalidArgument(message)
+    if not (iscoroutinefunction(sink.prepare) and iscoroutinefunction(sink.commit)):
+        message = f"run_stream: expected a sink whose prepare and commit are awaited but got {sink!r}; write async def"
         raise InvalidArgument(message)
 
 
@@ -212,7 +216,7 @@ class _Run:
                     name = min(there, key=lambda name: _time_of(inlets[name].items[0][0]))
                     self._push(name, *inlets[name].take())
                 if self.has_changed and clock() - kept >= every:
-                    self.keep()
+                    await self.keep()
                     kept = clock()
         finally:
             for inlet in inlets.values():
@@ -246,15 +250,15 @@ class _Run:
         if events:
             self.sink.write(events)
 
-    def keep(self) -> None:
+    async def keep(self) -> None:
         """Take a checkpoint."""
         if not self.has_changed:
             return
         self.number += 1
-        position = self.sink.prepare(self.number)
+        position = await self.sink.prepare(self.number)
         if self.keeping is not None:
             self.keeping.save(self.number, dict(self.positions), position)
-        self.sink.commit(self.number)
+        await self.sink.commit(self.number)
         self.has_changed = False
 
 

@@ -14,6 +14,7 @@ from cartesius.connectors import JsonLinesSink, kafka, run_stream
 from restrictions import key_by, within
 from restrictions.streams import map_
 from tests.brokers.servers import kafka_broker
+from tests.unit.cartesius.connectors.test_stream_runs import Killed, dying
 
 pytestmark = pytest.mark.slow
 
@@ -24,10 +25,6 @@ paid = correlate(
     yields=lambda order, payment: (order.id, payment.amount),
     restrict=key_by(order="id", payment="order") | within(30, "order", "payment"),
 )
-
-
-class Killed(BaseException):
-    """As if the process had died there."""
 
 
 @pytest.fixture(scope="module")
@@ -84,23 +81,9 @@ def test_wherever_it_is_killed_a_reader_has_each_result_once(servers, tmp_path, 
         send(servers, names[0], [{"id": n, "time": 10 * n}], partition=n % 2)
         send(servers, names[1], [{"order": n, "amount": 5 * n, "time": 10 * n + 7}], partition=n % 2)
 
-    class Dying(kafka.KafkaSink):
-        rest = 0
-
-    done = getattr(kafka.KafkaSink, method)
-
-    def dying(self, *arguments):
-        self.rest -= 1
-        if self.rest == 0 and not is_done:
-            raise Killed
-        done(self, *arguments)
-        if self.rest == 0:
-            raise Killed
-
-    setattr(Dying, method, dying)
     for calls in (1, 2, 4):
-        sink = Dying(servers, out, transaction=tag)
-        sink.rest = calls
+        sink = kafka.KafkaSink(servers, out, transaction=tag)
+        setattr(sink, method, dying(getattr(sink, method), calls, is_done=is_done))
         with pytest.raises(Killed):
             start(servers, names, tmp_path, sink)
         del sink  # it is not closed: the next one with its name shuts it out

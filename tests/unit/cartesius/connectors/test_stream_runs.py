@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from inspect import iscoroutinefunction
 from itertools import cycle
 
 import numpy as np
@@ -80,24 +81,37 @@ def expected(tmp_path_factory):
     return found
 
 
+def dying(done, calls, *, is_done):
+    """What does as ``done``, and dies in the n-th call, before or after it is done."""
+    rest = iter(range(calls - 1, -1, -1))
+
+    def die_if_last(place, *, after):
+        if place == 0 and after == is_done:
+            raise Killed
+
+    def called(*arguments):
+        place = next(rest, -1)
+        die_if_last(place, after=False)
+        found = done(*arguments)
+        die_if_last(place, after=True)
+        return found
+
+    async def awaited(*arguments):
+        place = next(rest, -1)
+        die_if_last(place, after=False)
+        found = await done(*arguments)
+        die_if_last(place, after=True)
+        return found
+
+    return awaited if iscoroutinefunction(done) else called
+
+
 class Dying(JsonLinesSink):
     """A sink that dies in the n-th call of a method, before or after it is done."""
 
     def __init__(self, path, method, calls, *, is_done):
         super().__init__(path)
-        self.rest = calls
-        done = getattr(self, method)
-
-        def dying(*arguments):
-            self.rest -= 1
-            if self.rest == 0 and not is_done:
-                raise Killed
-            found = done(*arguments)
-            if self.rest == 0:
-                raise Killed
-            return found
-
-        setattr(self, method, dying)
+        setattr(self, method, dying(getattr(self, method), calls, is_done=is_done))
 
 
 @pytest.mark.parametrize("is_done", [False, True])
@@ -479,6 +493,9 @@ def test_sources_and_sinks_that_are_none_are_refused(folder):
         with pytest.raises(CartesiusError, match=said):
             asyncio.run(run_stream(paid, sources, where))  # type: ignore[arg-type]  # they are wrong on purpose
     sink.close()
+    setattr(sink, "commit", lambda number: None)  # noqa: B010 - it is to be awaited
+    with pytest.raises(CartesiusError, match="expected a sink whose prepare and commit are awaited"):
+        asyncio.run(run_stream(paid, {"order": source, "payment": source}, sink))
 
 
 @pytest.mark.parametrize("wrong", [{"every": 0.3}, {"patience": 1}, {"every": timedelta(seconds=-1)}], ids=str)
@@ -508,7 +525,7 @@ def test_results_of_dated_events_are_written_with_their_times(folder):
 def test_a_sink_cuts_no_file_but_its_own_and_writes_to_none_when_closed(folder):
     sink = JsonLinesSink(folder / "results.jsonl")
     sink.write([Event({"id": n}, n, n, 1, "paid") for n in range(9)])
-    position = sink.prepare(1)
+    position = asyncio.run(sink.prepare(1))
     other = folder / "other.txt"
     other.write_text("precious " * 1000)
     with pytest.raises(InvalidArgument, match=r"to have the .* bytes that were written but it has others"):
