@@ -5,6 +5,8 @@ sink writes in transactions, one from each checkpoint to the next, and leaves th
 transaction: as the offset of a consumer group. So who starts anew knows whether the results of the last checkpoint
 stand, or of the one before. Readers must read with ``isolation.level=read_committed``.
 
+This module is over 300 lines because source and sink are the two halves of one client, which no other module knows.
+
 Source: KIP-98 (transactions), KIP-447 (offsets in transactions).
 """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -17,10 +17,11 @@ from attrs.validators import ge, instance_of
 
 from cartesius.data.codec import decode, encode
 from cartesius.data.inflating import loading
-from cartesius.errors import NotStorable, SnapshotMismatch
+from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
+from cartesius.locks import locked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cartesius.engines.engine import Engine
@@ -49,6 +50,23 @@ class Checkpoint:
     engine: bytes = attrs.field(validator=instance_of(bytes))
     sources: dict[str, Any] = attrs.field(validator=instance_of(dict))
     sink: Any
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other runs out of a folder of checkpoints. Windows has no such lock.
+
+    Raises:
+        InvalidArgument: Another run is in it.
+    """
+    with (folder / "run.lock").open("a") as file:
+        if not locked(file, waits=False):
+            message = (
+                f"run_stream: expected checkpoints that no other run has but one is going on from {str(folder)!r}; end"
+                " that one first, also where it has been stopped, or name another folder"
+            )
+            raise InvalidArgument(message)
+        yield
 
 
 class Keeping:

@@ -19,7 +19,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from inspect import iscoroutinefunction
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.connectors.endpoints import StreamSink, StreamSource
-from cartesius.connectors.kept_runs import Checkpoint, Keeping, load
+from cartesius.connectors.kept_runs import Keeping, alone_in, load
 from cartesius.core.engine_core import MICROSECOND
 from cartesius.core.pulling import value_and_time
 from cartesius.data.events import EARLIEST, Event
@@ -106,7 +106,7 @@ async def run_stream(
 
     Raises:
         InvalidArgument: Other sources than those of the inputs, no sink, no duration, no such policy; a file for a
-            folder.
+            folder, or one that another run is in.
         SnapshotMismatch: The checkpoints are another program's, or damaged.
         Exception: What a source, a sink or a body raises; what came since the last checkpoint comes again.
     """
@@ -119,28 +119,28 @@ async def run_stream(
     engine = Engine(*outputs, **options)
     _check(engine, sources, sink)
     folder = None if checkpoint is None else Path(checkpoint)
-    before: list[Checkpoint] = []
     if folder is not None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
             message = f"run_stream: expected a folder but got checkpoint={str(checkpoint)!r}, where there is a file"
             raise InvalidArgument(message + "; name another") from error
-        before = load(folder, sink.committed())
-    if before:
-        whole, *changes = [one.engine for one in before]
-        engine = Engine.restore(whole, *outputs, changes=changes, **options)
-        for name, position in before[-1].sources.items():
-            sources[name].seek(position)
-        sink.seek(before[-1].sink)
-    keeping = None if folder is None else Keeping(folder, engine, before)
-    run = _Run(engine, sources, sink, keeping, before[-1].number if before else 0, late or _warn, on_error)
-    if not before:
-        await run.keep()  # what the sink has by now is not of this run
-    await run.feed(every.total_seconds(), patience.total_seconds(), clock)
-    if close:
-        run.write(engine.close())
-    await run.keep()
+    with nullcontext() if folder is None else alone_in(folder):
+        before = [] if folder is None else load(folder, sink.committed())
+        if before:
+            whole, *changes = [one.engine for one in before]
+            engine = Engine.restore(whole, *outputs, changes=changes, **options)
+            for name, position in before[-1].sources.items():
+                sources[name].seek(position)
+            sink.seek(before[-1].sink)
+        keeping = None if folder is None else Keeping(folder, engine, before)
+        run = _Run(engine, sources, sink, keeping, before[-1].number if before else 0, late or _warn, on_error)
+        if not before:
+            await run.keep()  # what the sink has by now is not of this run
+        await run.feed(every.total_seconds(), patience.total_seconds(), clock)
+        if close:
+            run.write(engine.close())
+        await run.keep()
 
 
 def _check(engine: Engine, sources: Any, sink: Any) -> None:

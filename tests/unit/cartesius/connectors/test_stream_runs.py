@@ -194,6 +194,37 @@ def test_it_goes_on_from_a_snapshot_and_what_has_come_since(folder):
     assert len(expected) == len(ORDERS) * len(PAYMENTS)
 
 
+def test_a_second_run_on_the_same_checkpoints_is_refused_until_the_first_has_ended(folder, expected):
+    """It would write the checkpoints of the other, and results that the other writes, too."""
+    other = JsonLinesSink(folder / "others.jsonl")
+
+    async def idle():
+        with pytest.raises(InvalidArgument, match=r"no other run has but one is going on from '.*/state'; end"):
+            await run_stream(paid, sources, other, checkpoint=folder / "state")
+        return False
+
+    sources = {
+        "order": FileSource(folder / "order.jsonl", at="time", idle=idle),
+        "payment": FileSource(folder / "payment.jsonl", at="time", follow=False),
+    }
+    sink = JsonLinesSink(folder / "results.jsonl")
+    asyncio.run(run_stream(paid, sources, sink, checkpoint=folder / "state", lateness=5))
+    sink.close()
+    assert results(folder) == expected
+    assert (folder / "others.jsonl").read_text() == ""
+    other.close()
+    start(folder)
+    assert results(folder) == expected
+
+
+def test_a_file_of_results_has_one_sink_at_a_time(folder):
+    first = JsonLinesSink(folder / "results.jsonl")
+    with pytest.raises(InvalidArgument, match=r"another sink has '.*results.jsonl', here or in another process; close"):
+        JsonLinesSink(folder / "results.jsonl")
+    first.close()
+    JsonLinesSink(folder / "results.jsonl").close()
+
+
 def test_not_too_many_checkpoints_go_on_from_one_another(folder, monkeypatch):
     monkeypatch.setattr(kept_runs, "_MOST", 3)
     start(folder, all_pairs)
