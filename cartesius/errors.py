@@ -136,6 +136,13 @@ class NotStorable(CartesiusError, TypeError):
     """A value cannot be part of a snapshot: register its type with `storable`, or use plain data."""
 
 
+class ShutOut(CartesiusError, RuntimeError):
+    """Another run has taken over what this one wrote, as it was believed to be dead: end this one.
+
+    Not `InvalidArgument`: what another run has from the beginning is refused by that.
+    """
+
+
 class SnapshotMismatch(CartesiusError, ValueError):
     """A snapshot is damaged, or belongs to another program than the one it is restored into."""
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from cartesius.connectors.row_items import Unreadable, item_of, json_text, result_line, row_of
 from cartesius.data.events import Delete, Event, Update
-from cartesius.errors import InvalidArgument, NotReachable, shortened
+from cartesius.errors import InvalidArgument, NotReachable, ShutOut, shortened
 from cartesius.installation import needing
 
 with needing("import cartesius.connectors.kafka", "cartesius-joins[kafka]"):
@@ -46,6 +46,8 @@ _MOVING: Final = frozenset(
     {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
 )
 """What a broker says that has started, or taken over, a moment ago: the clients find the coordinator, asked again."""
+
+_TAKEN_OVER: Final = frozenset({KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH})
 
 
 class KafkaSource:
@@ -249,6 +251,7 @@ class KafkaSink:
 
         Raises:
             NotReachable: The brokers have not done it within a minute; the next start finds out whether they did.
+            ShutOut: Another run has the transaction's name now.
         """
 
         def work() -> None:
@@ -284,6 +287,14 @@ class KafkaSink:
                 " they did not; see whether they are there, and start the process again: it goes on from the checkpoint"
             )
             raise NotReachable(message) from None
+        except KafkaException as error:
+            if error.args[0].code() not in _TAKEN_OVER:
+                raise
+            message = (
+                f"KafkaSink: expected to be the only one of its transaction= at {self.topic!r} but another run has"
+                " taken it over; leave it to that run, or name this one otherwise"
+            )
+            raise ShutOut(message) from error
 
 
 def _started(work: Callable[[], Answer]) -> Future[Answer]:

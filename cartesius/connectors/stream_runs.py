@@ -108,6 +108,7 @@ async def run_stream(
         InvalidArgument: Other sources than those of the inputs, no sink, no duration, no such policy; a file for a
             folder, or one that another run is in.
         SnapshotMismatch: The checkpoints are another program's, or damaged.
+        ShutOut: Another run has taken over, where no lock keeps it out: on another machine, or on Windows.
         Exception: What a source, a sink or a body raises; what came since the last checkpoint comes again.
     """
     outputs = (program,) if not isinstance(program, list | tuple) else tuple(program)

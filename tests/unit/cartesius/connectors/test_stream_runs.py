@@ -14,10 +14,10 @@ import pytest
 
 from cartesius import CartesiusError, Engine, Event, Reactive, correlate
 from cartesius.connectors import FileSource, JsonLinesSink, StreamSink, StreamSource, kept_runs, run_stream
-from cartesius.connectors.kept_runs import load, numbered
+from cartesius.connectors.kept_runs import Keeping, load, numbered
 from cartesius.core.marks import Mark
 from cartesius.data.codec import decode, encode
-from cartesius.errors import InvalidArgument, SnapshotMismatch
+from cartesius.errors import InvalidArgument, ShutOut, SnapshotMismatch
 from dsl import RulePack, Source, require
 from dsl.units import metres
 from restrictions import as_table, key_by, most_recently, retracting, within, without
@@ -215,6 +215,35 @@ def test_a_second_run_on_the_same_checkpoints_is_refused_until_the_first_has_end
     other.close()
     start(folder)
     assert results(folder) == expected
+
+
+@pytest.mark.parametrize("has_half", [False, True])
+@pytest.mark.parametrize("ahead", range(3))
+def test_a_run_that_was_believed_to_be_dead_replaces_no_checkpoint_of_its_successor(tmp_path, ahead, has_half):
+    """Where no lock keeps them apart. Else the successor's results would be repeated from the older checkpoint."""
+    first = Keeping(tmp_path, Engine(paid), [])
+    first.save(1, {"order": 1}, None)
+    if has_half:  # it was stopped while it wrote the next one
+        (tmp_path / "000000000002.its.half").write_bytes(b"half")
+    engine = Engine(paid)
+    second = Keeping(tmp_path, engine, load(tmp_path, None))
+    for number in range(2, 3 + ahead):
+        second.save(number, {"order": 10 * number}, None)
+        engine.push(order, {"id": number}, at=number)
+    with pytest.raises(ShutOut, match=r"expected no checkpoint 2 in .* but another run has written one"):
+        first.save(2, {"order": 2}, None)
+    assert [one.sources for one in load(tmp_path, None)][-1] == {"order": 10 * (2 + ahead)}
+    assert not [*tmp_path.glob("*.half")]
+
+
+def test_a_checkpoint_whose_results_were_not_committed_is_removed_at_the_next_start(tmp_path):
+    first = Keeping(tmp_path, Engine(paid), [])
+    for number in (1, 2):
+        first.save(number, {}, None)
+    Keeping(tmp_path, Engine(paid), load(tmp_path, 1)).save(2, {"order": 5}, None)
+    assert load(tmp_path, 2)[-1].sources == {"order": 5}
+    Keeping(tmp_path, Engine(paid), load(tmp_path, 2))
+    assert [number for number, _ in numbered(tmp_path)] == [1, 2]
 
 
 def test_a_file_of_results_has_one_sink_at_a_time(folder):
