@@ -21,13 +21,15 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
+from cartesius.connectors.endpoints import checked_position
 from cartesius.connectors.row_items import Unreadable, item_of, json_text, result_line, row_of
 from cartesius.data.events import Delete, Event, Update
 from cartesius.errors import InvalidArgument, NotReachable, ShutOut, shortened
 from cartesius.installation import needing
 
 with needing("import cartesius.connectors.kafka", "cartesius-joins[kafka]"):
-    from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+    from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection, TopicPartition
+    from confluent_kafka.admin import AdminClient
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -42,6 +44,7 @@ _DEADLINE: Final = 60.0
 _CLOSING: Final = 5.0  # seconds, for what may be left to others: a transaction that is not aborted ends by itself
 _AT_ONCE: Final = 500
 _POLL: Final = 0.2  # seconds
+_CRITICAL: Final = 2  # what librdkafka logs, by the levels of syslog: nothing that it goes on behind
 _MOVING: Final = frozenset(
     {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
 )
@@ -69,7 +72,8 @@ class KafkaSource:
         options: More options of librdkafka's consumer, by their names, as for security.
 
     Raises:
-        InvalidArgument: No such start; or, in the iteration, no such topic, or offsets that the topic has no more.
+        InvalidArgument: No such start; or, in the iteration, no such topic, one that was made anew since the position,
+            or offsets that the topic has no more.
     """
 
     def __init__(
@@ -92,19 +96,20 @@ class KafkaSource:
         self.follow = follow
         self._unreadable = unreadable or self._warn
         self._offsets: dict[int, int] = {}
+        self._id: str | None = None  # of the topic: one that is made anew has another
+        self._own = {**(options or {}), "bootstrap.servers": servers}
         self._options = {
             "group.id": "cartesius",  # it is asked for, and not used: partitions are assigned here
             "isolation.level": "read_committed",
-            **(options or {}),
-            "bootstrap.servers": servers,
+            **self._own,
             "enable.auto.commit": False,
             "enable.partition.eof": True,
             "auto.offset.reset": "error",
         }
 
     @property
-    def position(self) -> dict[int, int]:
-        """The offset of the next record of each partition.
+    def position(self) -> dict[str, Any]:
+        """The topic, its id, and the offset of the next record of each partition.
 
         Of what begins with the latest, the broker is asked at once where that is: the first checkpoint says it.
         """
@@ -114,11 +119,22 @@ class KafkaSource:
                 self._assign(consumer)
             finally:
                 consumer.close()
-        return dict(self._offsets)
+        return {"topic": self.topic, "id": self._id, "offsets": dict(self._offsets)}
 
-    def seek(self, position: dict[int, int]) -> None:
-        """Go on at these offsets."""
-        self._offsets = dict(position)
+    def seek(self, position: dict[str, Any]) -> None:
+        """Go on at a position in this topic.
+
+        Raises:
+            InvalidArgument: It is in another topic, or another source's.
+        """
+        told = checked_position(position, "KafkaSource", "topic", "id", "offsets")
+        if told["topic"] != self.topic:
+            message = (
+                f"KafkaSource: expected the topic {told['topic']!r}, of which the checkpoint has offsets, but got"
+                f" {self.topic!r}; read that one, or begin anew"
+            )
+            raise InvalidArgument(message)
+        self._id, self._offsets = told["id"], dict(told["offsets"])
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         """Iterate over the records as items."""
@@ -148,6 +164,16 @@ class KafkaSource:
         if found.error is not None:
             message = f"KafkaSource: expected a topic {self.topic!r} but there is none: {found.error.str()}"
             raise InvalidArgument(message)
+        admin = AdminClient({**self._own, "log_level": _CRITICAL})  # it is told of options of consumers, too
+        described = admin.describe_topics(TopicCollection([self.topic]), request_timeout=_PATIENCE)
+        topic_id = str(described[self.topic].result().topic_id)
+        if self._id not in (None, topic_id):
+            message = (
+                f"KafkaSource: expected the topic {self.topic!r} with the id {self._id}, of which the checkpoint has"
+                f" offsets, but it has {topic_id}: it was removed and made anew; begin anew"
+            )
+            raise InvalidArgument(message)
+        self._id = topic_id
         begins_late = self.start == "latest" and not self._offsets  # else it is new, and nobody has read any of it
         for partition in found.partitions:
             low, high = consumer.get_watermark_offsets(TopicPartition(self.topic, partition), timeout=_PATIENCE)

@@ -107,14 +107,14 @@ def test_records_have_their_own_times_and_those_without_a_value_delete(servers):
     assert [item.value for item in found] == [{"id": 1}, Delete("EVA"), Delete("ORCA"), {"id": 2}]
     assert all(isinstance(item, Event) and begun <= item.end <= time.time() * 1e6 for item in found)
     assert told == [("nothing", "no JSON")]
-    assert source.position == {0: 5, 1: 0}
+    assert source.position["offsets"] == {0: 5, 1: 0}
     latest = kafka.KafkaSource(servers, name, start="latest", follow=False)
 
     async def none():
         return [item async for item in latest]
 
     assert asyncio.run(none()) == []
-    assert latest.position == {0: 5, 1: 0}
+    assert latest.position["offsets"] == {0: 5, 1: 0}
 
 
 def test_where_the_latest_begins_is_part_of_the_first_checkpoint(servers, tmp_path):
@@ -150,13 +150,35 @@ def test_of_a_partition_that_is_new_since_all_records_are_read(servers):
     send(servers, name, [{"id": 2}, {"id": 3}], partition=2)
     later.seek(before.position)
     assert asyncio.run(values(later)) == [2, 3]
-    assert later.position == {0: 1, 1: 0, 2: 2}
+    assert later.position["offsets"] == {0: 1, 1: 0, 2: 2}
+
+
+def test_a_topic_that_was_made_anew_is_refused(servers):
+    from confluent_kafka.admin import AdminClient
+
+    name = topic(servers, "anew")
+    send(servers, name, [{"id": 1}])
+    before, later = (kafka.KafkaSource(servers, name, follow=False) for _ in range(2))
+
+    async def values(source):
+        return [item.value["id"] async for item in source]
+
+    assert asyncio.run(values(before)) == [1]
+    admin = AdminClient({"bootstrap.servers": servers})
+    admin.delete_topics([name])[name].result(30)
+    while name in admin.list_topics().topics:
+        pass
+    topic(servers, name)
+    send(servers, name, [{"id": 2}, {"id": 3}])
+    later.seek(before.position)
+    with pytest.raises(CartesiusError, match="it was removed and made anew; begin anew"):
+        asyncio.run(values(later))
 
 
 def test_what_a_topic_has_no_more_is_said(servers):
     name = topic(servers, "short")
     source = kafka.KafkaSource(servers, name, follow=False)
-    source.seek({0: 9, 1: 0})
+    source.seek({"topic": name, "id": None, "offsets": {0: 9, 1: 0}})
 
     async def items(source):
         return [item async for item in source]
