@@ -17,11 +17,13 @@ import json
 import logging
 from concurrent.futures import Future, wait
 from contextlib import suppress
+from math import inf
 from threading import Thread
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 from cartesius.connectors.endpoints import checked_position
+from cartesius.connectors.held_records import Held, HeldRecords
 from cartesius.connectors.row_items import Unreadable, item_of, json_text, result_line, row_of
 from cartesius.data.events import Delete, Event, Update
 from cartesius.errors import InvalidArgument, NotReachable, ShutOut, shortened
@@ -33,8 +35,6 @@ with needing("import cartesius.connectors.kafka", "cartesius-joins[kafka]"):
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-
-    from confluent_kafka import Message
 
 Answer = TypeVar("Answer")
 _LOG: Final = logging.getLogger(__name__)
@@ -53,14 +53,22 @@ _MOVING: Final = frozenset(
 _TAKEN_OVER: Final = frozenset({KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH})
 
 
+class _NoRow(NamedTuple):
+    """A record that is no row."""
+
+    text: str
+    reason: str
+
+
 class KafkaSource:
     """The records of a topic: ``async for item in KafkaSource("127.0.0.1:9092", "orders")``.
 
     A value is a JSON object. A record without one deletes the row of its key, of a table, at the record's own
-    timestamp; a key that is JSON is what that says (``123`` is a number, ``"123"`` a text), any other is a text.
-    Records of one partition come in its order, and partitions as they come: what `lateness` has to allow for. Without
-    a position it begins with the first record, or the next. A partition that is added while it runs is read when it is
-    started anew, with all that it has.
+    timestamp or, with ``at``, at the latest time that the topic has given before; a key that is JSON is what that says
+    (``123`` is a number, ``"123"`` a text), any other is a text. Records of one partition come in its order, and those
+    of several by their times: the earliest of their first records is given when each has one, or is at its end. So a
+    partition that no broker has keeps the others waiting. Without a position it begins with the first record, or the
+    next. A partition that is added while it runs is read when it is started anew, with all that it has.
 
     Args:
         servers: The bootstrap servers.
@@ -96,6 +104,7 @@ class KafkaSource:
         self.follow = follow
         self._unreadable = unreadable or self._warn
         self._offsets: dict[int, int] = {}
+        self._latest: int | None = None  # the latest time that was given, if a field says it
         self._id: str | None = None  # of the topic: one that is made anew has another
         self._own = {**(options or {}), "bootstrap.servers": servers}
         self._options = {
@@ -109,7 +118,7 @@ class KafkaSource:
 
     @property
     def position(self) -> dict[str, Any]:
-        """The topic, its id, and the offset of the next record of each partition.
+        """The topic, its id, the offset of the next record of each partition, and the latest time that was given.
 
         Of what begins with the latest, the broker is asked at once where that is: the first checkpoint says it.
         """
@@ -119,7 +128,7 @@ class KafkaSource:
                 self._assign(consumer)
             finally:
                 consumer.close()
-        return {"topic": self.topic, "id": self._id, "offsets": dict(self._offsets)}
+        return {"topic": self.topic, "id": self._id, "offsets": dict(self._offsets), "latest": self._latest}
 
     def seek(self, position: dict[str, Any]) -> None:
         """Go on at a position in this topic.
@@ -127,14 +136,14 @@ class KafkaSource:
         Raises:
             InvalidArgument: It is in another topic, or another source's.
         """
-        told = checked_position(position, "KafkaSource", "topic", "id", "offsets")
+        told = checked_position(position, "KafkaSource", "topic", "id", "offsets", "latest")
         if told["topic"] != self.topic:
             message = (
                 f"KafkaSource: expected the topic {told['topic']!r}, of which the checkpoint has offsets, but got"
                 f" {self.topic!r}; read that one, or begin anew"
             )
             raise InvalidArgument(message)
-        self._id, self._offsets = told["id"], dict(told["offsets"])
+        self._id, self._offsets, self._latest = told["id"], dict(told["offsets"]), told["latest"]
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         """Iterate over the records as items."""
@@ -142,21 +151,41 @@ class KafkaSource:
         fetch: asyncio.Future[Any] = asyncio.ensure_future(asyncio.to_thread(self._assign, consumer))
         try:
             unfinished = set(await asyncio.shield(fetch))
+            records, paused = HeldRecords(unfinished), set[int]()
             while unfinished or self.follow:
                 fetch = asyncio.ensure_future(asyncio.to_thread(consumer.consume, _AT_ONCE, _POLL))
-                for message in await asyncio.shield(fetch):
-                    error = message.error()
-                    if error is not None and error.code() == KafkaError._PARTITION_EOF:
-                        unfinished.discard(message.partition())
-                    elif error is not None:
-                        raise KafkaException(error)
-                    else:
-                        self._offsets[message.partition()] = message.offset() + 1
-                        for item in self._items(message):
-                            yield item
+                unfinished -= self._hold(records, await asyncio.shield(fetch), consumer)
+                while (found := records.take(waits=self.follow or bool(unfinished))) is not None:
+                    for item in self._given(*found):
+                        yield item
+                full = records.full()
+                consumer.pause(self._places(full - paused))
+                consumer.resume(self._places(paused - full))
+                paused = full
         finally:
             await asyncio.gather(fetch, return_exceptions=True)  # no thread may use it any more
             await asyncio.to_thread(consumer.close)
+
+    def _hold(self, records: HeldRecords, messages: list[Any], consumer: Consumer) -> set[int]:
+        """Hold what was read; return the partitions that have come to their ends."""
+        ended, behind = set[int](), dict[int, int]()
+        for message in messages:
+            partition, error = message.partition(), message.error()
+            if error is None:
+                records.add(partition, self._held(message))
+                behind[partition] = message.offset() + 1
+            elif error.code() == KafkaError._PARTITION_EOF:
+                records.end(partition)
+                ended.add(partition)
+            else:
+                raise KafkaException(error)
+        for partition, offset in behind.items():  # that it has ended, it says half a second later
+            if offset >= consumer.get_watermark_offsets(TopicPartition(self.topic, partition), cached=True)[1]:
+                records.end(partition)
+        return ended
+
+    def _places(self, partitions: set[int]) -> list[TopicPartition]:
+        return [TopicPartition(self.topic, partition) for partition in partitions]
 
     def _assign(self, consumer: Consumer) -> list[int]:
         """Read all partitions from where each goes on; return them."""
@@ -189,20 +218,33 @@ class KafkaSource:
         )
         return list(found.partitions)
 
-    def _items(self, message: Message) -> list[Any]:
-        """Return the item of a record in a list; an empty one if it is no row."""
-        key, value = message.key(), message.value()
+    def _held(self, message: Any) -> Held:
+        """Return a record with its item, or with why it has none."""
+        value = message.value()
         _, milliseconds = message.timestamp()
         try:
-            if value is None:
-                return [Event(Delete(_key_of(key)), milliseconds * 1000, milliseconds * 1000)]
-            row = row_of(value)
-            if self.at is None:
-                return [Event(row, milliseconds * 1000, milliseconds * 1000)]
-            return [item_of(row, self.at)]
+            if value is not None and self.at is not None:
+                item = item_of(row_of(value), self.at)
+                return Held(item.end, message.offset(), item)
+            payload = row_of(value) if value is not None else Delete(_key_of(message.key()))
         except (Unreadable, UnicodeDecodeError) as error:
-            self._unreadable((value or b"").decode(errors="replace"), str(error))
-            return []
+            return Held(-inf, message.offset(), _NoRow((value or b"").decode(errors="replace"), str(error)))
+        if self.at is not None:
+            return Held(-inf, message.offset(), payload)  # when it is, what was given before says
+        return Held(milliseconds * 1000, message.offset(), Event(payload, milliseconds * 1000, milliseconds * 1000))
+
+    def _given(self, partition: int, record: Held) -> list[Any]:
+        """Move behind a record, and return its item in a list; an empty one if it is no row."""
+        self._offsets[partition] = record.offset + 1
+        match record.content:
+            case _NoRow(text, reason):
+                self._unreadable(text, reason)
+                return []
+            case Delete() if self._latest is not None:
+                return [Event(record.content, self._latest, self._latest)]
+            case Event(end=end) if self.at is not None:
+                self._latest = end if self._latest is None else max(end, self._latest)
+        return [record.content]
 
     def _warn(self, text: str, reason: str) -> None:
         _LOG.warning("%s: a record is passed over: %s: %s", self.topic, reason, shortened(text, 200))

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 from confluent_kafka import KafkaError, TopicPartition
 
-from cartesius import CartesiusError
-from cartesius.connectors import FileSource, kafka
+from cartesius import CartesiusError, Delete, Event
+from cartesius.connectors import FileSource, held_records, kafka
 from cartesius.data.codec import decode, encode
 
 
@@ -157,3 +157,107 @@ def test_positions_of_other_sources_are_refused(tmp_path, position):
             source.seek(position_of_others)
     with pytest.raises(CartesiusError, match="FileSource: expected a position with offset, head, file"):
         file.seek(source_of().position)
+
+
+def timed(*times, of=0):
+    return rows(*({"of": of, "time": time} for time in times))
+
+
+@pytest.mark.parametrize("at_a_time", [1, 3, 500])
+def test_a_backlog_of_several_partitions_comes_in_the_order_of_time(use, at_a_time):
+    """Read one after the other, all but one of the partitions would be late."""
+    times = [range(n, 400, 4) for n in range(4)]
+    use(Broker(*(timed(*each, of=n) for n, each in enumerate(times)), [], at_a_time=at_a_time))
+    found = items(source_of(at="time"))
+    assert [item.end for item in found] == list(range(400))
+    assert [item.value["of"] for item in found] == [n % 4 for n in range(400)]
+
+
+def test_records_without_a_field_of_time_are_merged_by_their_own(use):
+    use(Broker(*([(b"{}", None, 4 * n + of) for n in range(9)] for of in range(4))))
+    assert [item.end for item in items(source_of())] == [1000 * n for n in range(36)]
+
+
+def test_the_position_is_behind_what_was_given_not_behind_what_was_read(use):
+    use(Broker(timed(1, 2, 9), timed(3, 4)))
+    first, second = source_of(at="time"), source_of(at="time")
+    assert [item.end for item in items(first, 3)] == [1, 2, 3]
+    assert first.position["offsets"] == {0: 2, 1: 1}
+    second.seek(decode(encode(first.position)))
+    assert [item.end for item in items(second)] == [4, 9]
+
+
+def test_a_partition_that_is_ahead_of_the_others_is_not_read_on_until_they_have_come(use, monkeypatch):
+    monkeypatch.setattr(held_records, "_MOST", 8)
+    broker = use(Broker(timed(*range(100, 150)), timed(*range(100)), at_a_time=4))
+    most, consume = 0, broker.consume
+
+    def looking(*arguments):
+        nonlocal most
+        most = max(most, broker.places[0]) if broker.places[1] < 100 else most
+        return consume(*arguments)
+
+    broker.consume = looking
+    assert [item.end for item in items(source_of(at="time"))] == list(range(150))
+    assert most == 8
+
+
+def test_a_partition_at_its_end_is_not_waited_for(use):
+    """Of one that is read to its end, and one that never had anything, while the source goes on to follow them."""
+    use(Broker(timed(5, 6), timed(1), []))
+    assert [item.end for item in items(source_of(at="time", follow=True), 3)] == [1, 5, 6]
+
+
+def test_a_partition_of_which_nothing_is_known_is_waited_for():
+    records = held_records.HeldRecords([0, 1])
+    records.add(0, held_records.Held(5, 0, "a"))
+    assert records.take() is None
+    records.end(1)
+    assert records.take() == (0, held_records.Held(5, 0, "a"))
+    records.add(1, held_records.Held(6, 0, "b"))
+    assert records.take() is None  # of the first, too, there may be more by now
+    records.end(0)
+    assert records.take() == (1, held_records.Held(6, 0, "b"))
+
+
+def test_what_comes_to_a_partition_behind_its_end_takes_nothing_from_the_others():
+    records = held_records.HeldRecords([0, 1])
+    records.add(0, held_records.Held(1, 0, "new"))
+    records.add(1, held_records.Held(2, 0, "old"))
+    assert [records.take(waits=False), records.take(waits=False), records.take(waits=False)] == [
+        (0, held_records.Held(1, 0, "new")),
+        (1, held_records.Held(2, 0, "old")),
+        None,
+    ]
+
+
+def test_a_deletion_is_at_the_latest_time_that_was_given_before_not_at_that_of_its_record(use):
+    """Else replayed data would be late all: their times are of then, and the record's is of when it was written."""
+    now = 1_800_000_000_000
+    broker = Broker([*timed(10), (None, b"7", now), *timed(30), (None, b"8", now)], [*timed(20), (None, b"9", now)])
+    use(broker)
+    found = items(source_of(at="time"))
+    assert [(item.end, item.value) for item in found if isinstance(item.value, Delete)] == [
+        (10, Delete(7)),
+        (20, Delete(9)),
+        (30, Delete(8)),
+    ]
+    first, second = source_of(at="time"), source_of(at="time")
+    items(first, 1)
+    second.seek(decode(encode(first.position)))
+    assert items(second, 1) == [Event(Delete(7), 10, 10)]  # who goes on gives what the first would have given
+    use(Broker([(None, b"7", now), *timed(10)]))
+    assert items(source_of(at="time")) == [Delete(7), Event({"of": 0}, 10, 10)]
+    use(Broker([(None, b"7", 5)]))
+    assert items(source_of()) == [Event(Delete(7), 5000, 5000)]
+
+
+def test_what_is_no_row_is_told_when_it_is_passed_over(use):
+    use(Broker([*timed(1), (b"no",), *timed(9)], timed(5)))
+    told = []
+    source = source_of(at="time", unreadable=lambda text, why: told.append(text))
+    items(source, 1)
+    assert told == []
+    assert source.position["offsets"] == {0: 1, 1: 0}
+    items(source)
+    assert told == ["no"]
