@@ -30,7 +30,7 @@ from cartesius.connectors.endpoints import StreamSink, StreamSource
 from cartesius.connectors.kept_runs import Keeping, alone_in, load
 from cartesius.core.engine_core import MICROSECOND
 from cartesius.core.pulling import value_and_time
-from cartesius.data.events import EARLIEST, Event
+from cartesius.data.events import EARLIEST, Delete, Event
 from cartesius.engines.engine import Engine
 from cartesius.errors import InvalidArgument, near, shortened
 from cartesius.language.lenience import checked_policy, for_engines
@@ -97,7 +97,8 @@ async def run_stream(
         patience: How long a source that has nothing is waited for, so that others do not overtake it.
         close: Whether the inputs end when all sources have: absence is certain then. Nothing can come after it.
         late: Called with each event that came too late, or was set aside, or that is refused (a row without the key
-            of its table, a key that cannot be hashed, a text that is to be summed), and why; by default it is logged.
+            of its table, a key that cannot be hashed, a text that is to be summed, a deletion from what is no table),
+            and why; by default it is logged.
         on_error: What becomes of an event on which a body raises, as `correlate_frames` has it: ``"fail"``, the
             run ends with the error, and meets the event again when it is started anew; ``"dead_letter"``, ``late`` is
             called with it, and all others are used as if it had never come; ``"unknown"``, the rules of packs are
@@ -228,6 +229,11 @@ class _Run:
         value, at = value_and_time(item)
         reactive = self.engine.inputs[name]
         try:
+            if isinstance(value, Delete) and not reactive.table:
+                message = (
+                    f"run_stream: expected rows of {name!r}, which is no table, but got {value!r}; make it a table"
+                )
+                raise InvalidArgument(message)
             events = self.engine.push(reactive, value, at)
         except Exception as error:
             failure = self.engine.take_failure()

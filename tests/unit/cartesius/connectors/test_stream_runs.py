@@ -12,7 +12,7 @@ from itertools import cycle
 import numpy as np
 import pytest
 
-from cartesius import CartesiusError, Engine, Event, Reactive, correlate
+from cartesius import CartesiusError, Delete, Engine, Event, Reactive, correlate
 from cartesius.connectors import FileSource, JsonLinesSink, StreamSink, StreamSource, kept_runs, run_stream
 from cartesius.connectors.kept_runs import Keeping, load, numbered
 from cartesius.core.marks import Mark
@@ -370,6 +370,32 @@ def test_a_row_that_its_input_does_not_take_is_told_and_the_others_go_on(folder,
     assert (value, end, name) == (row, 5, "order")
     assert re.fullmatch(why, reason)
     assert len(results(folder)) == len(ORDERS) + len(PAYMENTS)
+
+
+def test_a_deletion_from_what_is_no_table_is_told_and_the_others_go_on(folder):
+    """A record of Kafka without a value: it ended the run with an error of the body, at every start."""
+
+    class Deleting(Numbering):
+        async def __aiter__(self):
+            for place, item in enumerate([Event({"id": 1}, 5, 5), Event(Delete(1), 6, 6), {"id": 2}][self.position :]):
+                self.position = place + 1
+                yield item
+
+    told = []
+    sink = JsonLinesSink(folder / "results.jsonl")
+    running = run_stream(
+        map_(order, lambda order: order.id),
+        {"order": Deleting()},
+        sink,
+        checkpoint=folder / "state",
+        late=lambda event, reason: told.append((event, reason)),
+    )
+    asyncio.run(running)
+    sink.close()
+    [(event, reason)] = told
+    assert event == Event(Delete(1), 6, 6, 1, "order")
+    assert "expected rows of 'order', which is no table, but got Delete(key=1); make it a table" in reason
+    assert [line["value"] for line in results(folder)] == [1, 2]
 
 
 SENT = [*ORDERS[:4], {"name": "no id", "time": 33}, *ORDERS[4:]]
