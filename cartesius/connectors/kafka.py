@@ -16,7 +16,7 @@ import asyncio
 import json
 import logging
 from concurrent.futures import Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from math import inf
 from threading import Thread
 from time import monotonic, sleep
@@ -34,10 +34,11 @@ with needing("import cartesius.connectors.kafka", "cartesius-joins[kafka]"):
     from confluent_kafka.admin import AdminClient
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
 Answer = TypeVar("Answer")
 _LOG: Final = logging.getLogger(__name__)
+_FIRST: Final = 10.0  # seconds, for the first answer
 _PATIENCE: Final = 30.0  # seconds, for what the broker is asked once
 _DEADLINE: Final = 60.0
 """Seconds that a step of a transaction may take: librdkafka keeps its own limits in most cases only."""
@@ -50,7 +51,43 @@ _MOVING: Final = frozenset(
 )
 """What a broker says that has started, or taken over, a moment ago: the clients find the coordinator, asked again."""
 
+_AWAY: Final = frozenset(
+    {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE}
+)
+_GONE: Final = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
 _TAKEN_OVER: Final = frozenset({KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH})
+
+
+def _checked_names(call: str, servers: object, topic: object) -> None:
+    for name, value in (("servers", servers), ("topic", topic)):
+        if not isinstance(value, str) or not value:
+            expected = "the servers as 'host:port,host:port'" if name == "servers" else "the name of a topic"
+            message = f"{call}: expected {expected} but got {name}={value!r} (type={type(value).__name__})"
+            raise InvalidArgument(message)
+
+
+@contextmanager
+def _asking(call: str, servers: str, topic: str) -> Iterator[None]:
+    """Say which servers, and which topic, where nobody answers."""
+    try:
+        yield
+    except KafkaException as error:
+        if error.args[0].code() not in _AWAY:
+            raise
+        message = (
+            f"{call}: expected Kafka at {servers!r}, for the topic {topic!r}, but nobody answers:"
+            f" {error.args[0].str()}; see the address, and whether it runs"
+        )
+        raise NotReachable(message) from error
+
+
+def _partitions(client: Consumer, call: str, topic: str) -> list[int]:
+    """Return the partitions of a topic."""
+    found = client.list_topics(topic, timeout=_FIRST).topics[topic]
+    if found.error is not None:
+        message = f"{call}: expected a topic {topic!r} but there is none: {found.error.str()}; make it first"
+        raise InvalidArgument(message)
+    return list(found.partitions)
 
 
 class _NoRow(NamedTuple):
@@ -77,11 +114,13 @@ class KafkaSource:
         start: Where it begins without a position: ``"earliest"`` or ``"latest"``.
         follow: Whether to wait for more at the ends of the partitions; False: the iteration ends there.
         unreadable: Called with each record that is no row, as text, and why; by default it is logged, and passed over.
-        options: More options of librdkafka's consumer, by their names, as for security.
+        options: More options of librdkafka's consumer, by their names, as for security. What it logs is left out, as
+            ``log_level`` is 2 if it is not given.
 
     Raises:
-        InvalidArgument: No such start; or, in the iteration, no such topic, one that was made anew since the position,
-            or offsets that the topic has no more.
+        InvalidArgument: No such start, or servers or a topic that are no text; or, in the iteration, no such topic, one
+            that was made anew since the position, or offsets that the topic has no more.
+        NotReachable: In the iteration, of which it is the beginning: nobody answers for ten seconds.
     """
 
     def __init__(
@@ -98,6 +137,7 @@ class KafkaSource:
         if start not in ("earliest", "latest"):
             message = f"KafkaSource: expected start='earliest' or start='latest' but got {start=!r}"
             raise InvalidArgument(message)
+        _checked_names("KafkaSource", servers, topic)
         self.topic = topic
         self.at = at
         self.start = start
@@ -106,7 +146,8 @@ class KafkaSource:
         self._offsets: dict[int, int] = {}
         self._latest: int | None = None  # the latest time that was given, if a field says it
         self._id: str | None = None  # of the topic: one that is made anew has another
-        self._own = {**(options or {}), "bootstrap.servers": servers}
+        self._servers = servers
+        self._own = {"log_level": _CRITICAL, **(options or {}), "bootstrap.servers": servers}
         self._options = {
             "group.id": "cartesius",  # it is asked for, and not used: partitions are assigned here
             "isolation.level": "read_committed",
@@ -177,6 +218,12 @@ class KafkaSource:
             elif error.code() == KafkaError._PARTITION_EOF:
                 records.end(partition)
                 ended.add(partition)
+            elif error.code() in _GONE:
+                reason = (
+                    f"KafkaSource: expected partition {partition} of {self.topic!r} to have what comes next but it was"
+                    f" removed before it was read: {error.str()}; let the topic keep more, and begin anew"
+                )
+                raise InvalidArgument(reason)
             else:
                 raise KafkaException(error)
         for partition, offset in behind.items():  # that it has ended, it says half a second later
@@ -189,11 +236,25 @@ class KafkaSource:
 
     def _assign(self, consumer: Consumer) -> list[int]:
         """Read all partitions from where each goes on; return them."""
-        found = consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic]
-        if found.error is not None:
-            message = f"KafkaSource: expected a topic {self.topic!r} but there is none: {found.error.str()}"
-            raise InvalidArgument(message)
-        admin = AdminClient({**self._own, "log_level": _CRITICAL})  # it is told of options of consumers, too
+        with _asking("KafkaSource", self._servers, self.topic):
+            partitions = _partitions(consumer, "KafkaSource", self.topic)
+            self._check_id()
+            begins_late = self.start == "latest" and not self._offsets  # else it is new, and nobody has read any of it
+            for partition in partitions:
+                low, high = consumer.get_watermark_offsets(TopicPartition(self.topic, partition), timeout=_PATIENCE)
+                offset = self._offsets.setdefault(partition, high if begins_late else low)
+                if not low <= offset <= high:
+                    message = (
+                        f"KafkaSource: expected partition {partition} of {self.topic!r} to have the offset {offset},"
+                        f" where the checkpoint goes on, but it has {low} to {high}: records are lost to it; begin anew"
+                    )
+                    raise InvalidArgument(message)
+        consumer.assign([TopicPartition(self.topic, partition, self._offsets[partition]) for partition in partitions])
+        return partitions
+
+    def _check_id(self) -> None:
+        """Take note of the id of the topic, and raise if it is not that of the position."""
+        admin = AdminClient(self._own)
         described = admin.describe_topics(TopicCollection([self.topic]), request_timeout=_PATIENCE)
         topic_id = str(described[self.topic].result().topic_id)
         if self._id not in (None, topic_id):
@@ -203,20 +264,6 @@ class KafkaSource:
             )
             raise InvalidArgument(message)
         self._id = topic_id
-        begins_late = self.start == "latest" and not self._offsets  # else it is new, and nobody has read any of it
-        for partition in found.partitions:
-            low, high = consumer.get_watermark_offsets(TopicPartition(self.topic, partition), timeout=_PATIENCE)
-            offset = self._offsets.setdefault(partition, high if begins_late else low)
-            if not low <= offset <= high:
-                message = (
-                    f"KafkaSource: expected partition {partition} of {self.topic!r} to have the offset {offset}, where"
-                    f" the checkpoint goes on, but it has {low} to {high}: records are lost to it; begin anew"
-                )
-                raise InvalidArgument(message)
-        consumer.assign(
-            [TopicPartition(self.topic, partition, self._offsets[partition]) for partition in found.partitions]
-        )
-        return list(found.partitions)
 
     def _held(self, message: Any) -> Held:
         """Return a record with its item, or with why it has none."""
@@ -256,9 +303,14 @@ def _key_of(key: bytes | None) -> Any:
         reason = "a record without a value and without a key says nothing"
         raise Unreadable(reason)
     try:
-        return json.loads(key)
+        return json.loads(key, parse_constant=_refused)
     except (ValueError, RecursionError):
         return key.decode()
+
+
+def _refused(constant: str) -> Any:
+    """Refuse what Python reads and JSON has not: NaN and infinities."""
+    raise ValueError(constant)
 
 
 class KafkaSink:
@@ -273,16 +325,23 @@ class KafkaSink:
         topic: The topic; it must be there.
         transaction: The name of the run, the same whenever it is started anew, and of this run alone: the broker shuts
             out whoever has used it before.
-        options: More options of librdkafka's clients, by their names, as for security.
+        options: More options of librdkafka's clients, by their names, as for security; see `KafkaSource`.
+
+    Raises:
+        InvalidArgument: No such topic, or servers or a topic that are no text.
+        NotReachable: Nobody answers.
     """
 
     def __init__(self, servers: str, topic: str, *, transaction: str, options: Mapping[str, Any] | None = None) -> None:
+        _checked_names("KafkaSink", servers, topic)
         self.topic = topic
         self._step: Future[Any] | None = None
-        common = {**(options or {}), "bootstrap.servers": servers}
+        common = {"log_level": _CRITICAL, **(options or {}), "bootstrap.servers": servers}
         self._producer = Producer({**common, "transactional.id": transaction})
         self._marks = Consumer({**common, "group.id": f"cartesius.{transaction}", "enable.auto.commit": False})
-        self._producer.init_transactions(_PATIENCE)  # what a run before it has left open is aborted
+        with _asking("KafkaSink", servers, topic):
+            _partitions(self._marks, "KafkaSink", topic)
+            self._producer.init_transactions(_PATIENCE)  # what a run before it has left open is aborted
         self._producer.begin_transaction()
 
     def committed(self) -> int:

@@ -169,6 +169,7 @@ def load(folder: Path, committed: int | None) -> list[Checkpoint]:
             f"run_stream: expected a sink that has committed checkpoint {last}, the last in {str(folder)!r}, or the one"
             f" before, but it has committed {number}; it is the sink of another run, or has forgotten (Kafka forgets"
             " the offsets of a group that is away for offsets.retention.minutes): begin anew, with another folder"
+            " and, of a KafkaSink, another transaction="
         )
         raise SnapshotMismatch(message)
     if number == 0:

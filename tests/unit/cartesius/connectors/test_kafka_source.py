@@ -7,11 +7,12 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from confluent_kafka import KafkaError, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from cartesius import CartesiusError, Delete, Event
 from cartesius.connectors import FileSource, held_records, kafka
 from cartesius.data.codec import decode, encode
+from cartesius.errors import InvalidArgument, NotReachable
 
 
 class Record:
@@ -34,12 +35,14 @@ class Broker:
     def __init__(self, *partitions, name="orders", topic_id="first", low=0, at_a_time=500):
         self.partitions, self.name, self.topic_id, self.low = partitions, name, topic_id, low
         self.at_a_time, self.said, self.paused, self.places = at_a_time, set(), set(), {}
-        self.error = None
+        self.error, self.is_away = None, False
 
     def client(self, options):
         return self
 
     def list_topics(self, name, timeout):
+        if self.is_away:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
         error = None if name == self.name else KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
         topic = SimpleNamespace(error=error, partitions={n: None for n in range(len(self.partitions))})
         return SimpleNamespace(topics={name: topic})
@@ -261,3 +264,50 @@ def test_what_is_no_row_is_told_when_it_is_passed_over(use):
     assert source.position["offsets"] == {0: 1, 1: 0}
     items(source)
     assert told == ["no"]
+
+
+def sink_to(topic="orders"):
+    return kafka.KafkaSink("nowhere:9092", topic, transaction="paid")
+
+
+def test_servers_that_do_not_answer_and_topics_that_are_not_there_are_named(use, monkeypatch):
+    broker = use(Broker(rows({"id": 1})))
+    monkeypatch.setattr(kafka, "Producer", broker.client)
+    for begin in (lambda: values(source_of("none")), lambda: sink_to("none")):
+        with pytest.raises(InvalidArgument, match=r"expected a topic 'none' but there is none: .*; make it first"):
+            begin()
+    broker.is_away = True
+    for begin in (lambda: values(source_of()), sink_to, lambda: source_of(start="latest").position):
+        with pytest.raises(NotReachable, match="expected Kafka at 'nowhere:9092', for the topic 'orders', but nobody"):
+            begin()
+
+
+@pytest.mark.parametrize("wrong", [None, 9092, ["nowhere:9092"], b"nowhere", ""])
+def test_what_is_no_text_is_refused_as_servers_and_as_a_topic(wrong):
+    for make in (kafka.KafkaSource, lambda *names: kafka.KafkaSink(*names, transaction="paid")):
+        with pytest.raises(InvalidArgument, match="expected the servers as 'host:port,host:port' but got servers="):
+            make(wrong, "orders")
+        with pytest.raises(InvalidArgument, match="expected the name of a topic but got topic="):
+            make("nowhere:9092", wrong)
+
+
+@pytest.mark.parametrize("code", [KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE])
+def test_what_a_topic_has_removed_before_it_was_read_is_said(use, code):
+    use(Broker(rows({"id": 1}))).error = code
+    with pytest.raises(InvalidArgument, match="partition 0 of 'orders' to have what comes next but it was removed"):
+        values(source_of())
+    use(Broker(rows({"id": 1}))).error = KafkaError.TOPIC_AUTHORIZATION_FAILED
+    with pytest.raises(KafkaException, match="AUTHORIZATION"):
+        values(source_of())
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        (b"7", 7), (b'"7"', "7"), (b"seven", "seven"), (b"NaN", "NaN"), (b"-Infinity", "-Infinity"), (b'["a"]', ["a"]),
+        (b"[NaN]", "[NaN]"), (b"null", None),
+    ],
+)  # fmt: skip
+def test_a_key_that_is_json_is_what_that_says_and_any_other_is_a_text(use, key, said):
+    use(Broker([(None, key, 5)]))
+    assert values(source_of()) == [Delete(said)]
