@@ -178,7 +178,7 @@ def test_a_topic_that_was_made_anew_is_refused(servers):
 def test_what_a_topic_has_no_more_is_said(servers):
     name = topic(servers, "short")
     source = kafka.KafkaSource(servers, name, follow=False)
-    source.seek({"topic": name, "id": None, "offsets": {0: 9, 1: 0}})
+    source.seek({"topic": name, "id": None, "offsets": {0: 9, 1: 0}, "latest": None})
 
     async def items(source):
         return [item async for item in source]
