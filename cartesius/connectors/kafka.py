@@ -324,7 +324,7 @@ class KafkaSink:
         servers: The bootstrap servers.
         topic: The topic; it must be there.
         transaction: The name of the run, the same whenever it is started anew, and of this run alone: the broker shuts
-            out whoever has used it before.
+            out whoever has used it before, when this one begins.
         options: More options of librdkafka's clients, by their names, as for security; see `KafkaSource`.
 
     Raises:
@@ -335,17 +335,30 @@ class KafkaSink:
     def __init__(self, servers: str, topic: str, *, transaction: str, options: Mapping[str, Any] | None = None) -> None:
         _checked_names("KafkaSink", servers, topic)
         self.topic = topic
+        self._servers = servers
+        self._has_begun = False
         self._step: Future[Any] | None = None
         common = {"log_level": _CRITICAL, **(options or {}), "bootstrap.servers": servers}
         self._producer = Producer({**common, "transactional.id": transaction})
         self._marks = Consumer({**common, "group.id": f"cartesius.{transaction}", "enable.auto.commit": False})
         with _asking("KafkaSink", servers, topic):
             _partitions(self._marks, "KafkaSink", topic)
-            self._producer.init_transactions(_PATIENCE)  # what a run before it has left open is aborted
-        self._producer.begin_transaction()
+
+    def _begin(self) -> None:
+        """Shut out who has used the transaction before; what it has left open is aborted."""
+        if not self._has_begun:
+            with _asking("KafkaSink", self._servers, self.topic):
+                self._producer.init_transactions(_PATIENCE)
+            self._producer.begin_transaction()
+            self._has_begun = True
 
     def committed(self) -> int:
-        """Return the number of the last checkpoint whose results are committed; 0: none."""
+        """Return the number of the last checkpoint whose results are committed; 0: none.
+
+        Raises:
+            NotReachable: Nobody answers.
+        """
+        self._begin()  # what another run commits later would not count
         [mark] = _insist(lambda: self._marks.committed([TopicPartition(self.topic, 0)], timeout=_PATIENCE))
         return max(mark.offset, 0)
 
@@ -354,6 +367,7 @@ class KafkaSink:
 
     def write(self, events: Sequence[Event]) -> None:
         """Write results; nobody sees them before `commit`."""
+        self._begin()
         for event in events:
             change = event.value
             is_change = isinstance(change, Update | Delete)
@@ -371,7 +385,12 @@ class KafkaSink:
         Raises:
             NotReachable: The brokers have not taken it within a minute.
         """
-        await self._awaited(self._producer.flush)
+
+        def work() -> None:
+            self._begin()
+            self._producer.flush()
+
+        await self._awaited(work)
 
     async def commit(self, number: int) -> None:
         """Commit the results up to a checkpoint, and its number with them.

@@ -37,7 +37,7 @@ def slept(monkeypatch):
 
 def sink_asking(consumer):
     sink = object.__new__(kafka.KafkaSink)
-    sink.topic, sink._marks = "paid", consumer
+    sink.topic, sink._marks, sink._has_begun = "paid", consumer, True
     return sink
 
 
@@ -83,7 +83,8 @@ def stuck(request):
 
 def sink_with(producer):
     sink = object.__new__(kafka.KafkaSink)
-    sink.topic, sink._producer, sink._step = "paid", producer, None
+    sink.topic, sink._servers, sink._producer, sink._step = "paid", "nowhere:9092", producer, None
+    sink._has_begun = False
     sink._marks = SimpleNamespace(  # type: ignore[assignment]  # all that is asked of it
         consumer_group_metadata=lambda: "group", close=lambda: None
     )
@@ -131,6 +132,16 @@ def test_a_step_that_never_ends_can_be_cancelled_and_others_have_their_turn(stuc
     asyncio.run(run())
     sink.close()
     assert time.monotonic() - begun < kafka._DEADLINE / 2
+
+
+def test_a_sink_that_is_made_and_not_used_shuts_nobody_out():
+    """A second start that is refused, as the first run is still there, would end that one."""
+    producer = Stuck()
+    sink = sink_with(producer)
+    assert producer.called == []
+    asyncio.run(steps(sink))
+    assert producer.called[:2] == ["init_transactions", "begin_transaction"]
+    assert producer.called.count("init_transactions") == 1
 
 
 def test_closing_waits_for_a_step_that_was_cancelled_and_aborts_what_came_behind_it():
