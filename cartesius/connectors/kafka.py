@@ -111,6 +111,7 @@ class KafkaSource:
         servers: The bootstrap servers.
         topic: The topic.
         at: The field that says when, as of `FileSource`. None: the record's own timestamp, in microseconds.
+        keys: What the keys of deletions are: ``"json"``, as above, or ``"text"``, each a text, also ``123``.
         start: Where it begins without a position: ``"earliest"`` or ``"latest"``.
         follow: Whether to wait for more at the ends of the partitions; False: the iteration ends there.
         unreadable: Called with each record that is no row, as text, and why; by default it is logged, and passed over.
@@ -118,8 +119,8 @@ class KafkaSource:
             ``log_level`` is 2 if it is not given.
 
     Raises:
-        InvalidArgument: No such start, or servers or a topic that are no text; or, in the iteration, no such topic, one
-            that was made anew since the position, or offsets that the topic has no more.
+        InvalidArgument: No such start or keys, or servers or a topic that are no text; or, in the iteration, no such
+            topic, one that was made anew since the position, or offsets that the topic has no more.
         NotReachable: In the iteration, of which it is the beginning: nobody answers for ten seconds.
     """
 
@@ -129,6 +130,7 @@ class KafkaSource:
         topic: str,
         *,
         at: str | None = None,
+        keys: Literal["json", "text"] = "json",
         start: Literal["earliest", "latest"] = "earliest",
         follow: bool = True,
         unreadable: Callable[[str, str], object] | None = None,
@@ -137,9 +139,13 @@ class KafkaSource:
         if start not in ("earliest", "latest"):
             message = f"KafkaSource: expected start='earliest' or start='latest' but got {start=!r}"
             raise InvalidArgument(message)
+        if keys not in ("json", "text"):
+            message = f"KafkaSource: expected keys='json' or keys='text' but got {keys=!r}"
+            raise InvalidArgument(message)
         _checked_names("KafkaSource", servers, topic)
         self.topic = topic
         self.at = at
+        self.keys = keys
         self.start = start
         self.follow = follow
         self._unreadable = unreadable or self._warn
@@ -273,7 +279,9 @@ class KafkaSource:
             if value is not None and self.at is not None:
                 item = item_of(row_of(value), self.at)
                 return Held(item.end, message.offset(), item)
-            payload = row_of(value) if value is not None else Delete(_key_of(message.key()))
+            payload = (
+                row_of(value) if value is not None else Delete(_key_of(message.key(), is_json=self.keys == "json"))
+            )
         except (Unreadable, UnicodeDecodeError) as error:
             return Held(-inf, message.offset(), _NoRow((value or b"").decode(errors="replace"), str(error)))
         if self.at is not None:
@@ -297,15 +305,15 @@ class KafkaSource:
         _LOG.warning("%s: a record is passed over: %s: %s", self.topic, reason, shortened(text, 200))
 
 
-def _key_of(key: bytes | None) -> Any:
-    """Return a key that is JSON as that, and any other as text."""
+def _key_of(key: bytes | None, *, is_json: bool) -> Any:
+    """Return a key that is JSON as that, if it may be, and any other as text."""
     if key is None:
         reason = "a record without a value and without a key says nothing"
         raise Unreadable(reason)
-    try:
-        return json.loads(key, parse_constant=_refused)
-    except (ValueError, RecursionError):
-        return key.decode()
+    if is_json:
+        with suppress(ValueError, RecursionError):
+            return json.loads(key, parse_constant=_refused)
+    return key.decode()
 
 
 def _refused(constant: str) -> Any:

@@ -311,3 +311,6 @@ def test_what_a_topic_has_removed_before_it_was_read_is_said(use, code):
 def test_a_key_that_is_json_is_what_that_says_and_any_other_is_a_text(use, key, said):
     use(Broker([(None, key, 5)]))
     assert values(source_of()) == [Delete(said)]
+    assert values(source_of(keys="text")) == [Delete(key.decode())]
+    with pytest.raises(InvalidArgument, match="expected keys='json' or keys='text' but got keys='int'"):
+        source_of(keys="int")
