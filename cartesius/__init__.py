@@ -13,8 +13,8 @@ Rooms, each standing on those before it, be it for types alone:
 - `engines`: the engine; `equivalence`: of two streams
 - `connectors`: files and Kafka, sources and sinks in process, and what runs a program between them
 
-Beside them `errors`, `pictures`, `testing` and `transducers`, which users import from, and `installation`, which says
-what is missing.
+Beside them `errors`, `pictures`, `testing` and `transducers`, which users import from, `installation`, which says
+what is missing, and `locks` on files.
 """
 
 from typing import TYPE_CHECKING

@@ -106,6 +106,13 @@ class NotInstalled(CartesiusError, ImportError):
     """
 
 
+class NotReachable(CartesiusError, ConnectionError):
+    """A server did not answer, or not in time: its own fault, or that of its address, or of the network between.
+
+    What was kept stands: start again when the server is there.
+    """
+
+
 class OrderMismatch(CartesiusError, TypeError):
     """Results would depend on an order that an input does not have: the correlation's fault, or its declaration's.
 
@@ -143,6 +150,13 @@ class QueueFull(CartesiusError, RuntimeError):
 
 class NotStorable(CartesiusError, TypeError):
     """A value cannot be part of a snapshot: register its type with `storable`, or use plain data."""
+
+
+class ShutOut(CartesiusError, RuntimeError):
+    """Another run has taken over what this one wrote, as it was believed to be dead: end this one.
+
+    Not `InvalidArgument`: what another run has from the beginning is refused by that.
+    """
 
 
 class SnapshotMismatch(CartesiusError, ValueError):

@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 
     from spark_bridge.running.queries import Sink
 
+_IS_OF_A_ROW: Final = "cartesius_is_of_a_row"
 _POSITION: Final = "cartesius_position"  # helper columns; a value's field may have any other name
 _WHERE: Final = ("output", "key")
 _FOLDER: Final = "batch"
+_QUERY_ID: Final = "sql.streaming.queryId"
+"""What Spark tells all that a query does of it: a checkpoint that is made anew has another."""
 
 
 def to_parquet(path: str) -> Sink:
@@ -70,9 +73,10 @@ def to_kafka(servers: str, topic: str, options: Mapping[str, str] | None = None)
     >>> frames.start(results=to_kafka("localhost:9092", "verdicts"), checkpoint="out/checkpoint")  # doctest: +SKIP
 
     The record's key is ``{"output": …, "key": …}``, so that all changes of one row of a table are in one partition, in
-    order; its value is the rest of the row as JSON. The header ``batch`` is the number of the micro-batch, and ``id``
-    is unique to the record among those of one key: after a failure it may come again, with the same headers, and a
-    reader drops it with `Repeats`. It needs Spark's Kafka connector on the class path.
+    order; its value is the rest of the row as JSON. The header ``query`` is Spark's id of the query, which goes with
+    its checkpoint, ``batch`` the number of the micro-batch, and ``id`` is unique to the record among those of one key:
+    after a failure it may come again, with the same headers, and a reader drops it with `Repeats`. It needs Spark's
+    Kafka connector on the class path.
 
     Args:
         servers: The bootstrap servers, as Kafka writes them.
@@ -81,26 +85,31 @@ def to_kafka(servers: str, topic: str, options: Mapping[str, str] | None = None)
     """
 
     def write(batch: DataFrame, number: int) -> None:
-        names = [name for name in _WHERE if name in batch.columns]
-        rest = [column(name) for name in batch.columns if name not in names]
-        records = batch.select(
-            f.to_json(f.struct(*map(column, names)), JSON).alias("key"),
-            f.to_json(f.struct(*rest), JSON).alias("value"),
-            f.monotonically_increasing_id().alias(_POSITION),
-        )
-        # Which bucket comes first may differ when a micro-batch comes again; the rows of one key do not. What has no
-        # key has no order either: those records are told apart by what they say.
-        unkeyed = f.get_json_object("key", "$.key").isNull()
-        alike = Window.partitionBy("key", f.when(unkeyed, f.col("value"))).orderBy(_POSITION)
-        place = f.row_number().over(alike).cast("string")
-        record_id = f.concat_ws("-", f.lit(str(number)), place, f.when(unkeyed, f.sha2("value", 256)))
-        sent = records.select(
-            "key", "value", f.array(_header("batch", f.lit(str(number))), _header("id", record_id)).alias("headers")
-        )
-        writer = sent.write.format("kafka").options(**(options or {}))
+        writer = kafka_records(batch, number).write.format("kafka").options(**(options or {}))
         writer.option("kafka.bootstrap.servers", servers).option("topic", topic).save()
 
     return write
+
+
+def kafka_records(batch: DataFrame, number: int) -> DataFrame:
+    """Return the records of a micro-batch: ``key``, ``value``, ``headers``; those of one key in order."""
+    names = [name for name in _WHERE if name in batch.columns]
+    rest = [column(name) for name in batch.columns if name not in names]
+    records = batch.select(
+        f.to_json(f.struct(*map(column, names)), JSON).alias("key"),
+        f.to_json(f.struct(*rest), JSON).alias("value"),
+        column("change").isin("update", "delete").alias(_IS_OF_A_ROW),
+        f.monotonically_increasing_id().alias(_POSITION),
+    )
+    # Which bucket comes first may differ when a micro-batch comes again; the changes of one row do not, whose key may
+    # be null. What is of no row of a table has no order either: those records are told apart by what they say.
+    alike = Window.partitionBy("key", f.when(~f.col(_IS_OF_A_ROW), f.col("value"))).orderBy(_POSITION)
+    place = f.row_number().over(alike).cast("string")
+    record_id = f.concat_ws("-", f.lit(str(number)), place, f.when(~f.col(_IS_OF_A_ROW), f.sha2("value", 256)))
+    query = batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID) or ""  # none: of a frame by itself
+    said = {"query": f.lit(query), "batch": f.lit(str(number)), "id": record_id}
+    headers = f.array(*(_header(name, value) for name, value in said.items()))
+    return records.select("key", "value", headers.alias("headers"))
 
 
 def _header(name: str, value: Column) -> Column:
@@ -112,18 +121,19 @@ class Repeats:
     """Tells which records of a topic that `to_kafka` writes have come before.
 
     >>> repeats = Repeats()
-    >>> headers = [("batch", b"7"), ("id", b"7-1")]
+    >>> headers = [("query", b"b7e1"), ("batch", b"7"), ("id", b"7-1")]
     >>> repeats.is_repeat(0, b'{"output": "port", "key": 1}', headers)
     False
     >>> repeats.is_repeat(0, b'{"output": "port", "key": 1}', headers)
     True
 
-    Only the newest micro-batch can come again, so what is kept is the ids of one micro-batch for each partition. A
-    reader that goes on from stored offsets keeps this object with them, or begins a micro-batch earlier.
+    Only the newest micro-batch of a query can come again, so what is kept is the ids of one micro-batch for each
+    partition and query. Other queries, and one with a new checkpoint, count for themselves. A reader that goes on from
+    stored offsets keeps this object with them, or begins a micro-batch earlier.
     """
 
     def __init__(self) -> None:
-        self._newest: dict[int, tuple[int, set[tuple[bytes, bytes]]]] = {}
+        self._newest: dict[tuple[int, bytes], tuple[int, set[tuple[bytes, bytes]]]] = {}
 
     def is_repeat(self, partition: int, key: bytes, headers: Iterable[tuple[str, bytes]]) -> bool:
         """Take note of a record, and return whether it has come before.
@@ -137,13 +147,16 @@ class Repeats:
             InvalidArgument: It has no headers of `to_kafka`.
         """
         known = dict(headers)
-        if not known.keys() >= {"batch", "id"}:
-            message = f"is_repeat: expected the headers batch and id but got {sorted(known)}; `to_kafka` writes them"
+        if not known.keys() >= {"query", "batch", "id"}:
+            message = (
+                f"is_repeat: expected the headers query, batch and id but got {sorted(known)}; `to_kafka` writes them"
+            )
             raise InvalidArgument(message)
         batch, record = int(known["batch"]), (key, known["id"])
-        newest, seen = self._newest.get(partition, (-1, set()))
+        place = partition, known["query"]
+        newest, seen = self._newest.get(place, (-1, set()))
         if batch > newest:
-            self._newest[partition] = batch, {record}
+            self._newest[place] = batch, {record}
             return False
         if batch < newest or record in seen:
             return True

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+from cartesius.errors import InvalidArgument
 from cartesius.installation import needing
 from spark_bridge.transport.envelope import JSON, column, quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from psycopg import Cursor, sql
     from pyspark.sql import Column, DataFrame
 
@@ -40,6 +43,10 @@ _POSTGRESQL: Final[dict[type[t.DataType], str]] = {
 }
 """PostgreSQL's types; a decimal is a numeric, and what is nested is jsonb."""
 
+_LONGEST: Final = 63
+"""How many bytes of a name PostgreSQL reads."""
+_SYSTEM: Final = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
+"""The columns that each of its tables has."""
 _NO_TABLE: Final = (
     "expected updates and deletes of a table but there is a change that has no key; write the output as a table, with"
     " as_table, or use to_parquet or to_kafka"
@@ -75,12 +82,14 @@ def to_postgresql(connection: str, table: str) -> Sink:
 
     Raises:
         NotInstalled: There is no psycopg.
+        InvalidArgument: Of the sink, not of this: a field cannot be a column, or the table, which was there, lacks it.
     """
     with needing("to_postgresql", "cartesius-joins[postgresql]"):
         import psycopg  # noqa: PLC0415 - only where it is wanted
 
     def write(batch: DataFrame, _: int) -> None:
         names = [name for name in batch.columns if name != "change"]
+        check_postgresql_names(names)
         kinds = [batch.schema[name].dataType for name in names]
         texts = [_text(column(name), kind) for name, kind in zip(names, kinds, strict=True)]
         rows = newest_changes(batch).select(f.col("change") == "delete", *texts)
@@ -92,6 +101,31 @@ def to_postgresql(connection: str, table: str) -> Sink:
             upsert.finish()
 
     return write
+
+
+def check_postgresql_names(names: Iterable[str]) -> None:
+    """Raise if a table of PostgreSQL cannot have columns of these names.
+
+    Raises:
+        InvalidArgument: One is that of a column that each table has, or two are the same up to the 63rd byte.
+    """
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(_cut(name), name)
+        why = (
+            "which PostgreSQL has for itself"
+            if name in _SYSTEM
+            else f"which PostgreSQL cuts at {_LONGEST} bytes, as {other!r}"
+            if other != name
+            else ""
+        )
+        if why:
+            message = f"to_postgresql: expected fields that can be columns but got {name!r}, {why}; yield another name"
+            raise InvalidArgument(message)
+
+
+def _cut(name: str) -> str:
+    return name.encode()[:_LONGEST].decode(errors="ignore")
 
 
 class _Upsert:
@@ -114,6 +148,16 @@ class _Upsert:
         typed = self._joined([pair.format(name, kind) for name, kind in zip(self._names, kinds, strict=True)])
         create = sql.SQL("CREATE TABLE IF NOT EXISTS {} ({}, UNIQUE NULLS NOT DISTINCT (output, key))")
         cursor.execute(create.format(self._table, typed))
+        cursor.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(self._table))
+        there = {column.name for column in cursor.description or ()}
+        for name, kind in columns.items():
+            if _cut(name) not in there:
+                add = f"ALTER TABLE {table} ADD COLUMN " + '"' + name.replace('"', '""') + f'" {kind}'
+                message = (
+                    f"to_postgresql: expected the table {table} to have a column {name!r} but it was made of other"
+                    f" fields; add it ({add}), or write into another table"
+                )
+                raise InvalidArgument(message)
         temporary = sql.SQL("CREATE TEMPORARY TABLE {} ({} boolean, {}) ON COMMIT DROP")
         cursor.execute(temporary.format(self._changes, self._deleted, typed))
         self.copy = sql.SQL("COPY {} FROM STDIN").format(self._changes)

@@ -4,7 +4,8 @@
 #   tools/kafka.sh [PORT [FOLDER [PROPERTY=VALUE...]]]
 #
 # PORT: 9092, the controller has the next one; FOLDER: out/kafka, made anew: one that is there is removed only if it was
-# made by this script; the properties are further ones of the broker, as Kafka's documentation names them.
+# made by this script, and no broker runs from it; the properties are further ones of the broker, as Kafka's
+# documentation names them.
 #
 # JAVA_HOME says which Java.
 set -euo pipefail
@@ -17,11 +18,19 @@ if [ -e "$folder" ] && [ ! -f "$folder/$mark" ]; then
     echo "kafka: $folder is there, and not of this script's making; name a folder that is not there" >&2
     exit 1
 fi
+# A broker that runs, at this port or from this folder, keeps its data.
+for one in "$port" "$((port + 1))" $(cat "$folder/$mark" 2>/dev/null); do
+    if (exec 3<>"/dev/tcp/127.0.0.1/$one") 2>/dev/null; then
+        echo "kafka: something listens at 127.0.0.1:$one, perhaps a broker of $folder; end it, or name another port" \
+            "and folder" >&2
+        exit 1
+    fi
+done
 jars=$(tools/jars.sh kafka-broker org.apache.kafka:kafka_2.13:4.1.0 org.slf4j:slf4j-simple:1.7.36)
 java=("${JAVA_HOME:+$JAVA_HOME/bin/}java" -Xmx512m -Dorg.slf4j.simpleLogger.defaultLogLevel=warn)
 rm -rf "$folder"
 mkdir -p "$folder"
-touch "$folder/$mark"
+echo "$port" >"$folder/$mark"
 cat >"$folder/server.properties" <<PROPERTIES
 process.roles=broker,controller
 node.id=1

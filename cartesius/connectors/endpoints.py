@@ -11,10 +11,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from cartesius.errors import InvalidArgument, shortened
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from cartesius.data.events import Event
+
+
+def checked_position(position: Any, source: str, *parts: str) -> dict[str, Any]:
+    """Return a position with some parts, as ``source`` has it.
+
+    Raises:
+        InvalidArgument: It lacks one: it is another source's.
+    """
+    if not isinstance(position, dict) or not position.keys() >= {*parts}:
+        message = (
+            f"{source}: expected a position with {', '.join(parts)} but got {shortened(repr(position), 200)}, which is"
+            " another source's; give the source that there was before, or begin anew, without the position"
+        )
+        raise InvalidArgument(message)
+    return position
 
 
 @runtime_checkable
@@ -30,7 +47,11 @@ class StreamSource(Protocol):
         ...
 
     def seek(self, position: Any) -> None:
-        """Go on at a position that was kept; before the iteration begins."""
+        """Go on at a position that was kept; before the iteration begins.
+
+        Raises:
+            InvalidArgument: It is none of this source.
+        """
         ...
 
     def __aiter__(self) -> AsyncIterator[Any]:
@@ -40,7 +61,11 @@ class StreamSource(Protocol):
 
 @runtime_checkable
 class StreamSink(Protocol):
-    """Takes results, and lets them stand in step with the checkpoints of who writes them."""
+    """Takes results, and lets them stand in step with the checkpoints of who writes them.
+
+    What may take long is awaited, so that whoever writes can be ended meanwhile: a call that blocks belongs into a
+    thread there.
+    """
 
     def committed(self) -> int | None:
         """Return the number of the last checkpoint whose results stand, 0 for none; None: it does not know.
@@ -57,10 +82,10 @@ class StreamSink(Protocol):
         """Write results; until the next checkpoint they may be taken back."""
         ...
 
-    def prepare(self, number: int) -> Any:
+    async def prepare(self, number: int) -> Any:
         """Make what was written durable, before checkpoint ``number`` is kept; return the position behind it."""
         ...
 
-    def commit(self, number: int) -> None:
+    async def commit(self, number: int) -> None:
         """Let what was prepared stand, now that checkpoint ``number`` is kept."""
         ...

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
 from cartesius.connectors.csv_rows import texts_of, whole_rows
+from cartesius.connectors.endpoints import checked_position
 from cartesius.connectors.row_items import Unreadable, item_of, row_of
 from cartesius.errors import InvalidArgument, near, shortened
 
@@ -139,8 +140,11 @@ class FileSource:
         """Go on at a position; of a file that was rotated since, too, as long as it is in the same folder.
 
         Rotated are those of its name with a number or a date behind, as ``orders.jsonl.1``, ``orders.jsonl-20260301``.
+
+        Raises:
+            InvalidArgument: It is another source's.
         """
-        self._told = position
+        self._told = checked_position(position, "FileSource", "offset", "head", "file")
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         """Iterate over the rows.

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 import attrs
 from attrs.validators import ge, instance_of
 
 from cartesius.data.codec import decode, encode
 from cartesius.data.inflating import loading
-from cartesius.errors import NotStorable, SnapshotMismatch
+from cartesius.errors import InvalidArgument, NotStorable, ShutOut, SnapshotMismatch
+from cartesius.locks import locked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cartesius.engines.engine import Engine
@@ -51,13 +53,31 @@ class Checkpoint:
     sink: Any
 
 
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other runs out of a folder of checkpoints. Windows has no such lock.
+
+    Raises:
+        InvalidArgument: Another run is in it.
+    """
+    with (folder / "run.lock").open("a") as file:
+        if not locked(file, waits=False):
+            message = (
+                f"run_stream: expected checkpoints that no other run has but one is going on from {str(folder)!r}; end"
+                " that one first, also where it has been stopped, or name another folder"
+            )
+            raise InvalidArgument(message)
+        yield
+
+
 class Keeping:
     """Writes the checkpoints of a run.
 
     Args:
         folder: Where they are.
         engine: The engine.
-        before: The checkpoint that it goes on from, behind those that this one goes on from.
+        before: The checkpoint that it goes on from, behind those that this one goes on from. What is behind it is
+            removed: the results that belong to it were never committed.
     """
 
     def __init__(self, folder: Path, engine: Engine, before: Sequence[Checkpoint]) -> None:
@@ -65,23 +85,42 @@ class Keeping:
         self._engine = engine
         self._base = before[-1].base if before else 0
         self._taken = 0  # how many events had come at the last snapshot
+        last = before[-1].number if before else 0
+        for path in (*(path for number, path in numbered(folder) if number > last), *folder.glob("*.half")):
+            path.unlink()
 
     def save(self, number: int, sources: dict[str, Any], sink: Any) -> None:
-        """Write a checkpoint, whole or not at all, and remove those that nobody goes on from any more."""
+        """Write a checkpoint, whole or not at all, and remove those that nobody goes on from any more.
+
+        Raises:
+            ShutOut: There is one of this number, or behind it: of a run that has taken over.
+        """
         first, blob = self._base or number, self._blob(number)
+        there = numbered(self._folder)
         path = self._folder / f"{number:012}.checkpoint"
-        half = path.with_suffix(".half")
-        with half.open("wb") as file:
-            file.write(encode(attrs.asdict(Checkpoint(number, self._base, blob, sources, sink), recurse=False)))
-            file.flush()
-            os.fsync(file.fileno())
-        half.replace(path)
+        half = path.with_suffix(f".{uuid4().hex}.half")  # no other run writes into it
+        try:
+            if there and there[-1][0] >= number:
+                raise FileExistsError
+            with half.open("xb") as file:
+                file.write(encode(attrs.asdict(Checkpoint(number, self._base, blob, sources, sink), recurse=False)))
+                file.flush()
+                os.fsync(file.fileno())
+            os.link(half, path)  # which replaces nothing, as a renaming would
+        except FileExistsError:
+            message = (
+                f"run_stream: expected no checkpoint {number} in {str(self._folder)!r} yet but another run has written"
+                " one, and gone on from where this one began; leave it to that run"
+            )
+            raise ShutOut(message) from None
+        finally:
+            half.unlink(missing_ok=True)
         directory = os.open(self._folder, os.O_RDONLY)
         try:
             os.fsync(directory)
         finally:
             os.close(directory)
-        for one, old in numbered(self._folder):
+        for one, old in there:
             if one < first:
                 old.unlink()
         self._engine.mark()
@@ -130,6 +169,7 @@ def load(folder: Path, committed: int | None) -> list[Checkpoint]:
             f"run_stream: expected a sink that has committed checkpoint {last}, the last in {str(folder)!r}, or the one"
             f" before, but it has committed {number}; it is the sink of another run, or has forgotten (Kafka forgets"
             " the offsets of a group that is away for offsets.retention.minutes): begin anew, with another folder"
+            " and, of a KafkaSink, another transaction="
         )
         raise SnapshotMismatch(message)
     if number == 0:

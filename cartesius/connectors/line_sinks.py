@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from cartesius.connectors.row_items import result_line
 from cartesius.errors import InvalidArgument
+from cartesius.locks import locked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,12 +39,22 @@ class JsonLinesSink:
     '{"output":"paid","change":"event","start":3,"end":5,"value":{"id":7}}'
 
     Args:
-        path: The file; it is appended to.
+        path: The file; it is appended to, and nobody else may do so meanwhile.
+
+    Raises:
+        InvalidArgument: Another sink has the file, and is not closed. On Windows that is not noticed.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._open: int | None = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        if not locked(self._open, waits=False):
+            os.close(self._open)
+            message = (
+                f"JsonLinesSink: expected a file that nobody else writes but another sink has {str(path)!r}, here or in"
+                " another process; close that one first, or name another file"
+            )
+            raise InvalidArgument(message)
 
     @property
     def _file(self) -> int:
@@ -85,13 +96,13 @@ class JsonLinesSink:
         while rest:
             rest = rest[os.write(self._file, rest) :]
 
-    def prepare(self, number: int) -> tuple[int, str]:
+    async def prepare(self, number: int) -> tuple[int, str]:
         """Let the disk have it; return how long the file is, and a digest of its end."""
         os.fsync(self._file)
         length = os.fstat(self._file).st_size
         return length, self._end(length)
 
-    def commit(self, number: int) -> None:
+    async def commit(self, number: int) -> None:
         """Do nothing: the lines are there."""
 
     def close(self) -> None:

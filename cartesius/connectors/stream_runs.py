@@ -19,17 +19,18 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
 from functools import partial
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.connectors.endpoints import StreamSink, StreamSource
-from cartesius.connectors.kept_runs import Checkpoint, Keeping, load
+from cartesius.connectors.kept_runs import Keeping, alone_in, load
 from cartesius.core.engine_core import MICROSECOND
 from cartesius.core.pulling import value_and_time
-from cartesius.data.events import EARLIEST, Event
+from cartesius.data.events import EARLIEST, Delete, Event
 from cartesius.engines.engine import Engine
 from cartesius.errors import InvalidArgument, near, shortened
 from cartesius.language.lenience import checked_policy, for_engines
@@ -96,7 +97,8 @@ async def run_stream(
         patience: How long a source that has nothing is waited for, so that others do not overtake it.
         close: Whether the inputs end when all sources have: absence is certain then. Nothing can come after it.
         late: Called with each event that came too late, or was set aside, or that is refused (a row without the key
-            of its table, a key that cannot be hashed, a text that is to be summed), and why; by default it is logged.
+            of its table, a key that cannot be hashed, a text that is to be summed, a deletion from what is no table),
+            and why; by default it is logged.
         on_error: What becomes of an event on which a body raises, as `correlate_frames` has it: ``"fail"``, the
             run ends with the error, and meets the event again when it is started anew; ``"dead_letter"``, ``late`` is
             called with it, and all others are used as if it had never come; ``"unknown"``, the rules of packs are
@@ -105,8 +107,9 @@ async def run_stream(
 
     Raises:
         InvalidArgument: Other sources than those of the inputs, no sink, no duration, no such policy; a file for a
-            folder.
+            folder, or one that another run is in.
         SnapshotMismatch: The checkpoints are another program's, or damaged.
+        ShutOut: Another run has taken over, where no lock keeps it out: on another machine, or on Windows.
         Exception: What a source, a sink or a body raises; what came since the last checkpoint comes again.
     """
     outputs = (program,) if not isinstance(program, list | tuple) else tuple(program)
@@ -118,28 +121,28 @@ async def run_stream(
     engine = Engine(*outputs, **options)
     _check(engine, sources, sink)
     folder = None if checkpoint is None else Path(checkpoint)
-    before: list[Checkpoint] = []
     if folder is not None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
             message = f"run_stream: expected a folder but got checkpoint={str(checkpoint)!r}, where there is a file"
             raise InvalidArgument(message + "; name another") from error
-        before = load(folder, sink.committed())
-    if before:
-        whole, *changes = [one.engine for one in before]
-        engine = Engine.restore(whole, *outputs, changes=changes, **options)
-        for name, position in before[-1].sources.items():
-            sources[name].seek(position)
-        sink.seek(before[-1].sink)
-    keeping = None if folder is None else Keeping(folder, engine, before)
-    run = _Run(engine, sources, sink, keeping, before[-1].number if before else 0, late or _warn, on_error)
-    if not before:
-        run.keep()  # what the sink has by now is not of this run
-    await run.feed(every.total_seconds(), patience.total_seconds(), clock)
-    if close:
-        run.write(engine.close())
-    run.keep()
+    with nullcontext() if folder is None else alone_in(folder):
+        before = [] if folder is None else load(folder, sink.committed())
+        if before:
+            whole, *changes = [one.engine for one in before]
+            engine = Engine.restore(whole, *outputs, changes=changes, **options)
+            for name, position in before[-1].sources.items():
+                sources[name].seek(position)
+            sink.seek(before[-1].sink)
+        keeping = None if folder is None else Keeping(folder, engine, before)
+        run = _Run(engine, sources, sink, keeping, before[-1].number if before else 0, late or _warn, on_error)
+        if not before:
+            await run.keep()  # what the sink has by now is not of this run
+        await run.feed(every.total_seconds(), patience.total_seconds(), clock)
+        if close:
+            run.write(engine.close())
+        await run.keep()
 
 
 def _check(engine: Engine, sources: Any, sink: Any) -> None:
@@ -159,6 +162,9 @@ def _check(engine: Engine, sources: Any, sink: Any) -> None:
         raise InvalidArgument(message)
     if not isinstance(sink, StreamSink):
         message = f"run_stream: expected a sink but got {sink!r} (type={type(sink).__name__}); give a JsonLinesSink"
+        raise InvalidArgument(message)
+    if not (iscoroutinefunction(sink.prepare) and iscoroutinefunction(sink.commit)):
+        message = f"run_stream: expected a sink whose prepare and commit are awaited but got {sink!r}; write async def"
         raise InvalidArgument(message)
 
 
@@ -212,7 +218,7 @@ class _Run:
                     name = min(there, key=lambda name: _time_of(inlets[name].items[0][0]))
                     self._push(name, *inlets[name].take())
                 if self.has_changed and clock() - kept >= every:
-                    self.keep()
+                    await self.keep()
                     kept = clock()
         finally:
             for inlet in inlets.values():
@@ -223,6 +229,11 @@ class _Run:
         value, at = value_and_time(item)
         reactive = self.engine.inputs[name]
         try:
+            if isinstance(value, Delete) and not reactive.table:
+                message = (
+                    f"run_stream: expected rows of {name!r}, which is no table, but got {value!r}; make it a table"
+                )
+                raise InvalidArgument(message)
             events = self.engine.push(reactive, value, at)
         except Exception as error:
             failure = self.engine.take_failure()
@@ -246,15 +257,15 @@ class _Run:
         if events:
             self.sink.write(events)
 
-    def keep(self) -> None:
+    async def keep(self) -> None:
         """Take a checkpoint."""
         if not self.has_changed:
             return
         self.number += 1
-        position = self.sink.prepare(self.number)
+        position = await self.sink.prepare(self.number)
         if self.keeping is not None:
             self.keeping.save(self.number, dict(self.positions), position)
-        self.sink.commit(self.number)
+        await self.sink.commit(self.number)
         self.has_changed = False
 
 

@@ -298,7 +298,14 @@ def address_of(server: socket.socket, secret: str) -> str:
     return f"http://{name}:{port}/#{secret}"
 
 
-def serve(page: Page, sockets: socket.socket, browse: bool, said: str, host: str = HOSTS[0]) -> None:
+def serve(
+    page: Page,
+    sockets: socket.socket,
+    browse: bool,
+    said: str,
+    host: str = HOSTS[0],
+    is_over: Callable[[], bool] = bool,
+) -> None:
     """Serve a page until interrupted, and print where it is.
 
     Args:
@@ -307,13 +314,16 @@ def serve(page: Page, sockets: socket.socket, browse: bool, said: str, host: str
         browse: Whether to open a browser.
         said: What is printed before the address.
         host: Where it listens.
+        is_over: Whether it is to end without that.
     """
     secret = secrets.token_urlsafe(32)
     address = address_of(sockets, secret)
     print(f"{said} at {address} (Ctrl-C ends it)", flush=True)
     if browse:
         webbrowser.open(address)
-    server(page, secret, names_of(host)).run(sockets=[sockets])
+    running = server(page, secret, names_of(host))
+    running.is_over = is_over
+    running.run(sockets=[sockets])
 
 
 def serve_beside(page: Page, port: int, said: str) -> str:
@@ -331,7 +341,7 @@ def serve_beside(page: Page, port: int, said: str) -> str:
     return address
 
 
-def server(page: Page, secret: str, hosts: Sequence[str] = HOSTS) -> uvicorn.Server:
+def server(page: Page, secret: str, hosts: Sequence[str] = HOSTS) -> _Server:
     """Return the server of a page, which is not started yet: `run` takes the sockets that it listens on."""
     config = uvicorn.Config(
         application(page, secret, hosts),
@@ -345,6 +355,11 @@ def server(page: Page, secret: str, hosts: Sequence[str] = HOSTS) -> uvicorn.Ser
 
 class _Server(uvicorn.Server):
     """Ends the streams when it is ended."""
+
+    is_over: Callable[[], bool] = staticmethod(bool)  # which says no
+
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) or self.is_over()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.config.app.state.closing.set()  # type: ignore[union-attr]  # it is what `application` gives

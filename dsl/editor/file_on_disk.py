@@ -22,12 +22,10 @@ from typing import TYPE_CHECKING, Final, final
 import attrs
 
 from cartesius.errors import CartesiusError, InvalidArgument
+from cartesius.locks import locked
 from dsl.editor.outline import Outline
 from dsl.refusals.errors import refusal
 from dsl.text.rule_files import text_of
-
-if sys.platform != "win32":
-    from fcntl import LOCK_EX, flock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -139,7 +137,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
     else:
         descriptor = os.open(folder, os.O_RDONLY)
         try:
-            flock(descriptor, LOCK_EX)
+            locked(descriptor)
             yield
         finally:
             os.close(descriptor)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import getpass
 import json
 import os
-import sys
 import warnings
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,14 +21,12 @@ from typing import TYPE_CHECKING, final
 import attrs
 
 from cartesius.errors import InvalidArgument
+from cartesius.locks import locked
 from dsl.rule_packs import RulePack
 from dsl.versions.pack_changes import PackChanges, changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-if sys.platform != "win32":
-    from fcntl import LOCK_EX, flock
 
 _FIELDS = ("version", "at", "changed", "who", "text")
 
@@ -109,8 +106,7 @@ class PackLog:
         added = line.encode() + b"\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+b") as file:
-            if sys.platform != "win32":
-                flock(file, LOCK_EX)  # until it is closed: another process may be adding, too
+            locked(file)  # another process may be adding, too
             file.seek(0)
             content = file.read()
             whole = self._whole(content)

@@ -14,6 +14,7 @@ from cartesius.connectors import JsonLinesSink, kafka, run_stream
 from restrictions import key_by, within
 from restrictions.streams import map_
 from tests.brokers.servers import kafka_broker
+from tests.unit.cartesius.connectors.test_stream_runs import Killed, dying
 
 pytestmark = pytest.mark.slow
 
@@ -24,10 +25,6 @@ paid = correlate(
     yields=lambda order, payment: (order.id, payment.amount),
     restrict=key_by(order="id", payment="order") | within(30, "order", "payment"),
 )
-
-
-class Killed(BaseException):
-    """As if the process had died there."""
 
 
 @pytest.fixture(scope="module")
@@ -84,23 +81,9 @@ def test_wherever_it_is_killed_a_reader_has_each_result_once(servers, tmp_path, 
         send(servers, names[0], [{"id": n, "time": 10 * n}], partition=n % 2)
         send(servers, names[1], [{"order": n, "amount": 5 * n, "time": 10 * n + 7}], partition=n % 2)
 
-    class Dying(kafka.KafkaSink):
-        rest = 0
-
-    done = getattr(kafka.KafkaSink, method)
-
-    def dying(self, *arguments):
-        self.rest -= 1
-        if self.rest == 0 and not is_done:
-            raise Killed
-        done(self, *arguments)
-        if self.rest == 0:
-            raise Killed
-
-    setattr(Dying, method, dying)
     for calls in (1, 2, 4):
-        sink = Dying(servers, out, transaction=tag)
-        sink.rest = calls
+        sink = kafka.KafkaSink(servers, out, transaction=tag)
+        setattr(sink, method, dying(getattr(sink, method), calls, is_done=is_done))
         with pytest.raises(Killed):
             start(servers, names, tmp_path, sink)
         del sink  # it is not closed: the next one with its name shuts it out
@@ -124,14 +107,14 @@ def test_records_have_their_own_times_and_those_without_a_value_delete(servers):
     assert [item.value for item in found] == [{"id": 1}, Delete("EVA"), Delete("ORCA"), {"id": 2}]
     assert all(isinstance(item, Event) and begun <= item.end <= time.time() * 1e6 for item in found)
     assert told == [("nothing", "no JSON")]
-    assert source.position == {0: 5, 1: 0}
+    assert source.position["offsets"] == {0: 5, 1: 0}
     latest = kafka.KafkaSource(servers, name, start="latest", follow=False)
 
     async def none():
         return [item async for item in latest]
 
     assert asyncio.run(none()) == []
-    assert latest.position == {0: 5, 1: 0}
+    assert latest.position["offsets"] == {0: 5, 1: 0}
 
 
 def test_where_the_latest_begins_is_part_of_the_first_checkpoint(servers, tmp_path):
@@ -167,13 +150,35 @@ def test_of_a_partition_that_is_new_since_all_records_are_read(servers):
     send(servers, name, [{"id": 2}, {"id": 3}], partition=2)
     later.seek(before.position)
     assert asyncio.run(values(later)) == [2, 3]
-    assert later.position == {0: 1, 1: 0, 2: 2}
+    assert later.position["offsets"] == {0: 1, 1: 0, 2: 2}
+
+
+def test_a_topic_that_was_made_anew_is_refused(servers):
+    from confluent_kafka.admin import AdminClient
+
+    name = topic(servers, "anew")
+    send(servers, name, [{"id": 1}])
+    before, later = (kafka.KafkaSource(servers, name, follow=False) for _ in range(2))
+
+    async def values(source):
+        return [item.value["id"] async for item in source]
+
+    assert asyncio.run(values(before)) == [1]
+    admin = AdminClient({"bootstrap.servers": servers})
+    admin.delete_topics([name])[name].result(30)
+    while name in admin.list_topics().topics:
+        pass
+    topic(servers, name)
+    send(servers, name, [{"id": 2}, {"id": 3}])
+    later.seek(before.position)
+    with pytest.raises(CartesiusError, match="it was removed and made anew; begin anew"):
+        asyncio.run(values(later))
 
 
 def test_what_a_topic_has_no_more_is_said(servers):
     name = topic(servers, "short")
     source = kafka.KafkaSource(servers, name, follow=False)
-    source.seek({0: 9, 1: 0})
+    source.seek({"topic": name, "id": None, "offsets": {0: 9, 1: 0}, "latest": None})
 
     async def items(source):
         return [item async for item in source]

@@ -45,13 +45,13 @@ def publish(servers, run, day, sources, first, last):
 
 def follow_until(servers, run, store, day, rules, time_of_day, *, topic=None, packs=1):
     stop = Event()
-    thread = start_kafka(servers, run, store, day, rules, stop, rules=topic)
+    feeding = start_kafka(servers, run, store, day, rules, stop, rules=topic)
     end = time.monotonic() + PATIENCE
     while not any(each.until >= day.start + time_of_day for each in store.progress()) or len(store.packs()) < packs:
         assert time.monotonic() < end, store.progress()
         store.wait(1.0)
     stop.set()
-    thread.join()
+    feeding.result()
 
 
 def test_topics_of_a_broker_give_what_the_replay_gives_and_a_feed_that_begins_anew_goes_on(

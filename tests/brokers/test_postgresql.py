@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from cartesius import Delete, Reactive, Update
+from cartesius import CartesiusError, Delete, Reactive, Update
 from tests.brokers.servers import postgresql_server
 
 pytestmark = pytest.mark.slow
@@ -164,3 +164,19 @@ def test_a_program_keeps_its_table_there(spark, server, table, tmp_path):
     query.awaitTermination()
     expected = sorted((key, row["berth"]) for key, row in engine.query(seen).items())
     assert table("SELECT key, berth FROM verdicts ORDER BY key") == expected
+
+
+def test_a_field_that_the_table_lacks_is_named_and_nothing_is_written(spark, server, table):
+    from spark_bridge.upserts import to_postgresql
+
+    sink = to_postgresql(server, "verdicts")
+    sink(batch(spark, ("update", 1, FIELDS)), 0)
+    more = batch(spark, ("update", 2, FIELDS)).selectExpr("*", f"whole as `{'n' * 70}`")
+    said = r"the table verdicts to have a column 'n+' but .*; add it \(ALTER TABLE verdicts ADD COLUMN \"n+\" bigint\)"
+    with pytest.raises(CartesiusError, match=said):
+        sink(more, 1)
+    assert table("SELECT key FROM verdicts") == [(1,)]
+    with psycopg.connect(server, autocommit=True) as database:
+        database.execute(f'ALTER TABLE verdicts ADD COLUMN "{"n" * 70}" bigint')
+    sink(more, 1)
+    assert table("SELECT key FROM verdicts ORDER BY key") == [(1,), (2,)]

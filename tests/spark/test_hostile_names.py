@@ -72,4 +72,4 @@ def test_names_are_nothing_but_names(batch, tmp_path, monkeypatch):
     with mock.patch.object(type(batch), "write", property(lambda records: mock.MagicMock(told=sent.append(records)))):
         to_kafka("nobody", "topic")(batch, 0)
     (records,) = sent
-    assert sorted(row.headers[1].value.decode() for row in records.collect()) == ["0-1", "0-1", "0-2"]
+    assert sorted(row.headers[2].value.decode() for row in records.collect()) == ["0-1", "0-1", "0-2"]

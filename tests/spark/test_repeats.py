@@ -6,6 +6,7 @@ has the engines of the micro-batch that failed.
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import UTC, datetime, timedelta
 
@@ -15,6 +16,7 @@ import pytest
 
 from cartesius import Reactive, correlate
 from restrictions import key_by, within
+from spark_bridge.sinks import kafka_records
 
 START = datetime(2024, 6, 30, tzinfo=UTC)
 SLICES = 3
@@ -85,3 +87,20 @@ def test_what_comes_again_after_the_sink_had_it_is_there_once(spark, tmp_path):
     ]
     assert len(expected) > 50
     assert sorted((row.a, row.b) for row in spark.read.parquet(f"{tmp_path}/out").collect()) == sorted(expected)
+
+
+def test_changes_of_a_row_whose_key_is_null_are_sent_in_order_and_told_apart(spark):
+    """Its key is a key like others; what is of no row of a table has no order, but is told apart as well."""
+    changes = [(None, "update", text) for text in "zam"] + [(None, "delete", None), (None, "update", "a")]
+    rows = [("ships", *change) for change in changes] + [("pairs", None, "event", "x")] * 2
+    batch = spark.createDataFrame(rows, "output string, key bigint, change string, text string").coalesce(1)
+    spark.sparkContext.setLocalProperty("sql.streaming.queryId", "b7e1")  # as Spark does for a query
+    try:
+        records = kafka_records(batch, 3).collect()
+    finally:
+        spark.sparkContext.setLocalProperty("sql.streaming.queryId", None)
+    ships = [json.loads(record.value) for record in records if "ships" in record.key]
+    assert [(ship["change"], ship["text"]) for ship in ships] == [(change, text) for _, change, text in changes]
+    headers = [{name: bytes(value) for name, value in record.headers} for record in records]
+    assert {(each["query"], each["batch"]) for each in headers} == {(b"b7e1", b"3")}
+    assert len({(record.key, each["id"]) for record, each in zip(records, headers, strict=True)}) == len(rows)

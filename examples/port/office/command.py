@@ -20,6 +20,7 @@ from examples.port.programs import rule_pack
 from examples.port.tables import UnusableFile
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from datetime import datetime
 
     from examples.port.inputs import Day
@@ -147,16 +148,26 @@ def board(
                 elif topics is not None:
                     from examples.port.office.kafka_feed import start_kafka  # noqa: PLC0415 - as above
 
-                    start_kafka(kafka, topics, store, day, rules, stop, rules=rules_topic)
+                    ending.callback(
+                        _raise_failure, start_kafka(kafka, topics, store, day, rules, stop, rules=rules_topic)
+                    )
                 following, foresight = Following(store), Foresight(day, rules)
                 shown = Board(store, following, day, foresight)
                 with beside(where, subscriptions, foresight.next_change), suppress(KeyboardInterrupt):
                     following.start(stop)
                     shown.start(stop)
-                    serve(page_of(shown, following), sockets, not no_browser, "The harbour office is", host)
+                    serve(
+                        page_of(shown, following), sockets, not no_browser, "The harbour office is", host, stop.is_set
+                    )
     except (CartesiusError, UnusableFile, OSError) as error:
         click.echo(f"board: {error}", err=True)
         sys.exit(2)
+
+
+def _raise_failure(fed: Future[None]) -> None:
+    """Raise what has ended a feed: a page without it would show what was, and not say so."""
+    if fed.done():
+        fed.result()
 
 
 def _begin(day: Day, start: datetime) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from concurrent.futures import Future
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
@@ -146,17 +147,29 @@ async def follow(
 
 def start_kafka(
     servers: str, run: str, store: Store, day: Day, pack: RulePack, stop: Event, *, rules: str | None = None
-) -> Thread:
-    """Feed a store from the topics ``run.source``, in a thread of its own that is returned, until ``stop`` is set.
+) -> Future[None]:
+    """Feed a store from the topics ``run.source``, in a thread of its own, until ``stop`` is set; return how it ends.
 
-    With ``rules``, the name of a topic of one partition, the rules change as its records say (`TopicProposals`).
+    If it fails, it sets ``stop``. With ``rules``, the name of a topic of one partition, the rules change as its records
+    say (`TopicProposals`).
 
     Raises:
         NotInstalled: There is no confluent-kafka.
     """
     from cartesius.connectors.kafka import KafkaSource  # noqa: PLC0415 - only where it is wanted
 
+    ended: Future[None] = Future()
+
     def work() -> None:
+        try:
+            feed_store()
+        except BaseException as error:  # it is raised where it is asked for
+            ended.set_exception(error)
+            stop.set()
+        else:
+            ended.set_result(None)
+
+    def feed_store() -> None:
         proposals = TopicProposals(store.facts().get("proposals", 0))
         in_force = store.packs() if rules is not None else ()
         first = RulePack.from_text(in_force[-1].text) if in_force else pack
@@ -164,6 +177,5 @@ def start_kafka(
         topics = {source: KafkaSource(servers, f"{run}.{source}", at=TIME) for source in feed.sources}
         asyncio.run(follow(feed, topics, stop, None if rules is None else (proposals, KafkaSource(servers, rules))))
 
-    thread = Thread(target=work, name="kafka", daemon=True)
-    thread.start()
-    return thread
+    Thread(target=work, name="kafka", daemon=True).start()
+    return ended

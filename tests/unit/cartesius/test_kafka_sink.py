@@ -1,13 +1,17 @@
-"""The sink of Kafka where a broker has moved: it asks again, for a while. Brokers themselves are in `tests/brokers`."""
+"""The sink of Kafka where a broker moves, or answers no more. Brokers themselves are in `tests/brokers`."""
 
 from __future__ import annotations
 
+import asyncio
+import time
+from threading import Event
 from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from cartesius.connectors import kafka
+from cartesius.errors import NotReachable, ShutOut
 
 
 class Consumer:
@@ -33,7 +37,7 @@ def slept(monkeypatch):
 
 def sink_asking(consumer):
     sink = object.__new__(kafka.KafkaSink)
-    sink.topic, sink._marks = "paid", consumer
+    sink.topic, sink._marks, sink._has_begun = "paid", consumer, True
     return sink
 
 
@@ -46,8 +50,125 @@ def test_a_coordinator_that_moves_is_asked_again(slept):
 def test_patience_ends_and_other_errors_come_out_at_once(slept):
     with pytest.raises(KafkaException, match="NOT_COORDINATOR"):
         sink_asking(Consumer(*[KafkaError.NOT_COORDINATOR] * 1000)).committed()
-    assert sum(slept) == pytest.approx(kafka._PATIENCE, abs=2 * kafka._POLL)
+    assert sum(slept) == pytest.approx(kafka._DEADLINE, abs=2 * kafka._POLL)
     slept.clear()
     with pytest.raises(KafkaException, match="AUTHORIZATION"):
         sink_asking(Consumer(KafkaError.GROUP_AUTHORIZATION_FAILED)).committed()
     assert slept == []
+
+
+class Stuck:
+    """A producer whose broker is gone: the calls named do not return, whatever time they were given."""
+
+    def __init__(self, *names):
+        self.names = names
+        self.called = []
+        self.goes_on = Event()
+
+    def __getattr__(self, name):
+        def call(*_):
+            self.called.append(name)
+            if name in self.names:
+                self.goes_on.wait()
+
+        return call
+
+
+@pytest.fixture
+def stuck(request):
+    producer = Stuck(request.param)
+    yield producer
+    producer.goes_on.set()
+
+
+def sink_with(producer):
+    sink = object.__new__(kafka.KafkaSink)
+    sink.topic, sink._servers, sink._producer, sink._step = "paid", "nowhere:9092", producer, None
+    sink._has_begun = False
+    sink._marks = SimpleNamespace(  # type: ignore[assignment]  # all that is asked of it
+        consumer_group_metadata=lambda: "group", close=lambda: None
+    )
+    return sink
+
+
+async def steps(sink):
+    await sink.prepare(1)
+    await sink.commit(1)
+
+
+every_step = pytest.mark.parametrize(
+    "stuck", ["flush", "send_offsets_to_transaction", "commit_transaction"], indirect=True
+)
+
+
+@every_step
+def test_a_step_that_never_ends_is_given_up_and_what_to_do_is_said(stuck, monkeypatch):
+    monkeypatch.setattr(kafka, "_DEADLINE", 0.01)
+    monkeypatch.setattr(kafka, "_CLOSING", 0.01)
+    sink = sink_with(stuck)
+    said = (
+        r"the results for 'paid' within 0.01 s but they did not; .* start the process again: it goes on from the chec"
+    )
+    with pytest.raises(NotReachable, match=said):
+        asyncio.run(steps(sink))
+    sink.close()
+    assert stuck.called[-1] == stuck.names[0]  # nothing else is done with it meanwhile
+
+
+@every_step
+def test_a_step_that_never_ends_can_be_cancelled_and_others_have_their_turn(stuck, monkeypatch):
+    monkeypatch.setattr(kafka, "_CLOSING", 0.01)
+    sink = sink_with(stuck)
+
+    async def run():
+        going = asyncio.ensure_future(steps(sink))
+        while stuck.names[0] not in stuck.called:
+            await asyncio.sleep(0)
+        going.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await going
+
+    begun = time.monotonic()
+    asyncio.run(run())
+    sink.close()
+    assert time.monotonic() - begun < kafka._DEADLINE / 2
+
+
+def test_a_sink_that_is_made_and_not_used_shuts_nobody_out():
+    """A second start that is refused, as the first run is still there, would end that one."""
+    producer = Stuck()
+    sink = sink_with(producer)
+    assert producer.called == []
+    asyncio.run(steps(sink))
+    assert producer.called[:2] == ["init_transactions", "begin_transaction"]
+    assert producer.called.count("init_transactions") == 1
+
+
+def test_closing_waits_for_a_step_that_was_cancelled_and_aborts_what_came_behind_it():
+    producer = Stuck("commit_transaction")
+    sink = sink_with(producer)
+    sink._marks.close = lambda: producer.called.append("closed")
+
+    async def run():
+        going = asyncio.ensure_future(steps(sink))
+        while "commit_transaction" not in producer.called:
+            await asyncio.sleep(0)
+        going.cancel()
+
+    asyncio.run(run())
+    producer.goes_on.set()
+    sink.close()
+    assert producer.called[-4:] == ["commit_transaction", "begin_transaction", "abort_transaction", "closed"]
+
+
+def test_who_is_shut_out_is_told_and_closing_does_not_raise_again():
+    class Fenced(Stuck):
+        def abort_transaction(self, *_):
+            raise KafkaException(KafkaError(KafkaError._FENCED))
+
+        commit_transaction = abort_transaction
+
+    sink = sink_with(Fenced())
+    with pytest.raises(ShutOut, match="to be the only one of its transaction= at 'paid' but another run has taken it"):
+        asyncio.run(steps(sink))
+    sink.close()

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from starlette.testclient import TestClient
 
+from cartesius.connectors import kafka
 from cartesius.pages import local_pages
 from cartesius.pages.local_pages import application, listening
 from examples.port.__main__ import main
@@ -317,6 +318,17 @@ def test_the_command_ends_well_by_ctrl_c_as_it_says(tmp_path, monkeypatch):
     command = ["board", "--no-browser", "--feed", "none", "--store", str(tmp_path / "office.db")]
     ended = CliRunner().invoke(main, command)
     assert (ended.exit_code, ended.output) == (0, "")
+
+
+def test_the_command_ends_where_its_feed_from_kafka_does_and_says_why(tmp_path, monkeypatch):
+    """A wrong broker, or wrong topics: the page went on, and showed what was."""
+    monkeypatch.setattr(kafka, "_FIRST", 0.01)
+    for follower in (Following, Board):
+        monkeypatch.setattr(follower, "start", lambda *_: None)
+    command = ["board", "--no-browser", "--feed", "kafka", "--topics", "none", "--kafka", "127.0.0.1:1"]
+    ended = CliRunner().invoke(main, [*command, "--store", str(tmp_path / "office.db")])
+    assert ended.exit_code == 2, ended.output
+    assert "board: KafkaSource: expected Kafka at '127.0.0.1:1', for the topic 'none." in ended.output
 
 
 def test_in_a_browser_the_page_shows_what_the_server_says_and_hostile_names_do_nothing(browser: Browser, day_and_rules):

@@ -10,8 +10,8 @@ from cartesius.errors import InvalidArgument
 from spark_bridge.sinks import Repeats
 
 
-def headers(batch, number):
-    return [("batch", str(batch).encode()), ("id", f"{batch}-{number}".encode()), ("other", b"")]
+def headers(batch, number, query=b"q"):
+    return [("query", query), ("batch", str(batch).encode()), ("id", f"{batch}-{number}".encode()), ("other", b"")]
 
 
 @given(st.lists(st.lists(st.integers(0, 5), max_size=6), max_size=5), st.data())
@@ -38,6 +38,18 @@ def test_a_task_that_was_given_up_may_still_write_records_of_an_earlier_micro_ba
     ]
 
 
+def test_each_query_has_numbers_of_its_own():
+    """One that is begun anew, and a second one that writes to the topic: their records were dropped as repeats."""
+    repeats = Repeats()
+    sent = [(query, batch) for query in (b"old", b"new") for batch in range(3)] + [
+        (b"old", 3),
+        (b"old", 3),
+        (b"new", 2),
+    ]
+    got = [each for each in sent if not repeats.is_repeat(0, b"k", headers(each[1], 1, each[0]))]
+    assert got == sent[:7]
+
+
 def test_records_of_others_are_refused():
-    with pytest.raises(InvalidArgument, match=r"expected the headers batch and id but got \['trace'\]"):
+    with pytest.raises(InvalidArgument, match=r"expected the headers query, batch and id but got \['trace'\]"):
         Repeats().is_repeat(0, b"k", [("trace", b"1")])

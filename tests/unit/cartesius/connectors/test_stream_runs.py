@@ -6,17 +6,18 @@ import asyncio
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from inspect import iscoroutinefunction
 from itertools import cycle
 
 import numpy as np
 import pytest
 
-from cartesius import CartesiusError, Engine, Event, Reactive, correlate
+from cartesius import CartesiusError, Delete, Engine, Event, Reactive, correlate
 from cartesius.connectors import FileSource, JsonLinesSink, StreamSink, StreamSource, kept_runs, run_stream
-from cartesius.connectors.kept_runs import load, numbered
+from cartesius.connectors.kept_runs import Keeping, load, numbered
 from cartesius.core.marks import Mark
 from cartesius.data.codec import decode, encode
-from cartesius.errors import InvalidArgument, SnapshotMismatch
+from cartesius.errors import InvalidArgument, ShutOut, SnapshotMismatch
 from dsl import RulePack, Source, require
 from dsl.units import metres
 from restrictions import as_table, key_by, most_recently, retracting, within, without
@@ -80,24 +81,37 @@ def expected(tmp_path_factory):
     return found
 
 
+def dying(done, calls, *, is_done):
+    """What does as ``done``, and dies in the n-th call, before or after it is done."""
+    rest = iter(range(calls - 1, -1, -1))
+
+    def die_if_last(place, *, after):
+        if place == 0 and after == is_done:
+            raise Killed
+
+    def called(*arguments):
+        place = next(rest, -1)
+        die_if_last(place, after=False)
+        found = done(*arguments)
+        die_if_last(place, after=True)
+        return found
+
+    async def awaited(*arguments):
+        place = next(rest, -1)
+        die_if_last(place, after=False)
+        found = await done(*arguments)
+        die_if_last(place, after=True)
+        return found
+
+    return awaited if iscoroutinefunction(done) else called
+
+
 class Dying(JsonLinesSink):
     """A sink that dies in the n-th call of a method, before or after it is done."""
 
     def __init__(self, path, method, calls, *, is_done):
         super().__init__(path)
-        self.rest = calls
-        done = getattr(self, method)
-
-        def dying(*arguments):
-            self.rest -= 1
-            if self.rest == 0 and not is_done:
-                raise Killed
-            found = done(*arguments)
-            if self.rest == 0:
-                raise Killed
-            return found
-
-        setattr(self, method, dying)
+        setattr(self, method, dying(getattr(self, method), calls, is_done=is_done))
 
 
 @pytest.mark.parametrize("is_done", [False, True])
@@ -178,6 +192,66 @@ def test_it_goes_on_from_a_snapshot_and_what_has_come_since(folder):
     assert deaths >= 3
     assert results(folder) == expected
     assert len(expected) == len(ORDERS) * len(PAYMENTS)
+
+
+def test_a_second_run_on_the_same_checkpoints_is_refused_until_the_first_has_ended(folder, expected):
+    """It would write the checkpoints of the other, and results that the other writes, too."""
+    other = JsonLinesSink(folder / "others.jsonl")
+
+    async def idle():
+        with pytest.raises(InvalidArgument, match=r"no other run has but one is going on from '.*/state'; end"):
+            await run_stream(paid, sources, other, checkpoint=folder / "state")
+        return False
+
+    sources = {
+        "order": FileSource(folder / "order.jsonl", at="time", idle=idle),
+        "payment": FileSource(folder / "payment.jsonl", at="time", follow=False),
+    }
+    sink = JsonLinesSink(folder / "results.jsonl")
+    asyncio.run(run_stream(paid, sources, sink, checkpoint=folder / "state", lateness=5))
+    sink.close()
+    assert results(folder) == expected
+    assert (folder / "others.jsonl").read_text() == ""
+    other.close()
+    start(folder)
+    assert results(folder) == expected
+
+
+@pytest.mark.parametrize("has_half", [False, True])
+@pytest.mark.parametrize("ahead", range(3))
+def test_a_run_that_was_believed_to_be_dead_replaces_no_checkpoint_of_its_successor(tmp_path, ahead, has_half):
+    """Where no lock keeps them apart. Else the successor's results would be repeated from the older checkpoint."""
+    first = Keeping(tmp_path, Engine(paid), [])
+    first.save(1, {"order": 1}, None)
+    if has_half:  # it was stopped while it wrote the next one
+        (tmp_path / "000000000002.its.half").write_bytes(b"half")
+    engine = Engine(paid)
+    second = Keeping(tmp_path, engine, load(tmp_path, None))
+    for number in range(2, 3 + ahead):
+        second.save(number, {"order": 10 * number}, None)
+        engine.push(order, {"id": number}, at=number)
+    with pytest.raises(ShutOut, match=r"expected no checkpoint 2 in .* but another run has written one"):
+        first.save(2, {"order": 2}, None)
+    assert [one.sources for one in load(tmp_path, None)][-1] == {"order": 10 * (2 + ahead)}
+    assert not [*tmp_path.glob("*.half")]
+
+
+def test_a_checkpoint_whose_results_were_not_committed_is_removed_at_the_next_start(tmp_path):
+    first = Keeping(tmp_path, Engine(paid), [])
+    for number in (1, 2):
+        first.save(number, {}, None)
+    Keeping(tmp_path, Engine(paid), load(tmp_path, 1)).save(2, {"order": 5}, None)
+    assert load(tmp_path, 2)[-1].sources == {"order": 5}
+    Keeping(tmp_path, Engine(paid), load(tmp_path, 2))
+    assert [number for number, _ in numbered(tmp_path)] == [1, 2]
+
+
+def test_a_file_of_results_has_one_sink_at_a_time(folder):
+    first = JsonLinesSink(folder / "results.jsonl")
+    with pytest.raises(InvalidArgument, match=r"another sink has '.*results.jsonl', here or in another process; close"):
+        JsonLinesSink(folder / "results.jsonl")
+    first.close()
+    JsonLinesSink(folder / "results.jsonl").close()
 
 
 def test_not_too_many_checkpoints_go_on_from_one_another(folder, monkeypatch):
@@ -296,6 +370,32 @@ def test_a_row_that_its_input_does_not_take_is_told_and_the_others_go_on(folder,
     assert (value, end, name) == (row, 5, "order")
     assert re.fullmatch(why, reason)
     assert len(results(folder)) == len(ORDERS) + len(PAYMENTS)
+
+
+def test_a_deletion_from_what_is_no_table_is_told_and_the_others_go_on(folder):
+    """A record of Kafka without a value: it ended the run with an error of the body, at every start."""
+
+    class Deleting(Numbering):
+        async def __aiter__(self):
+            for place, item in enumerate([Event({"id": 1}, 5, 5), Event(Delete(1), 6, 6), {"id": 2}][self.position :]):
+                self.position = place + 1
+                yield item
+
+    told = []
+    sink = JsonLinesSink(folder / "results.jsonl")
+    running = run_stream(
+        map_(order, lambda order: order.id),
+        {"order": Deleting()},
+        sink,
+        checkpoint=folder / "state",
+        late=lambda event, reason: told.append((event, reason)),
+    )
+    asyncio.run(running)
+    sink.close()
+    [(event, reason)] = told
+    assert event == Event(Delete(1), 6, 6, 1, "order")
+    assert "expected rows of 'order', which is no table, but got Delete(key=1); make it a table" in reason
+    assert [line["value"] for line in results(folder)] == [1, 2]
 
 
 SENT = [*ORDERS[:4], {"name": "no id", "time": 33}, *ORDERS[4:]]
@@ -425,7 +525,10 @@ def test_checkpoints_of_another_sink_or_program_are_refused(folder):
             return 3
 
     start(folder)
-    with pytest.raises(CartesiusError, match="but it has committed 3; it is the sink of another run"):
+    with pytest.raises(
+        CartesiusError,
+        match=r"but it has committed 3; it is the sink of another run, .* and, of a KafkaSink, another transac",
+    ):
         start(folder, sink=Knowing(folder / "results.jsonl"))
     with pytest.raises(CartesiusError, match="belongs to another one"):
         start(folder, lateness=6)
@@ -479,6 +582,9 @@ def test_sources_and_sinks_that_are_none_are_refused(folder):
         with pytest.raises(CartesiusError, match=said):
             asyncio.run(run_stream(paid, sources, where))  # type: ignore[arg-type]  # they are wrong on purpose
     sink.close()
+    setattr(sink, "commit", lambda number: None)  # noqa: B010 - it is to be awaited
+    with pytest.raises(CartesiusError, match="expected a sink whose prepare and commit are awaited"):
+        asyncio.run(run_stream(paid, {"order": source, "payment": source}, sink))
 
 
 @pytest.mark.parametrize("wrong", [{"every": 0.3}, {"patience": 1}, {"every": timedelta(seconds=-1)}], ids=str)
@@ -508,7 +614,7 @@ def test_results_of_dated_events_are_written_with_their_times(folder):
 def test_a_sink_cuts_no_file_but_its_own_and_writes_to_none_when_closed(folder):
     sink = JsonLinesSink(folder / "results.jsonl")
     sink.write([Event({"id": n}, n, n, 1, "paid") for n in range(9)])
-    position = sink.prepare(1)
+    position = asyncio.run(sink.prepare(1))
     other = folder / "other.txt"
     other.write_text("precious " * 1000)
     with pytest.raises(InvalidArgument, match=r"to have the .* bytes that were written but it has others"):
