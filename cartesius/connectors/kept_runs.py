@@ -7,6 +7,7 @@ the last one.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from contextlib import contextmanager, suppress
@@ -19,7 +20,7 @@ from attrs.validators import ge, instance_of
 from cartesius.data.codec import decode, encode
 from cartesius.data.inflating import loading
 from cartesius.errors import InvalidArgument, NotStorable, ShutOut, SnapshotMismatch
-from cartesius.locks import locked
+from cartesius.locks import locked, unlocked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,8 @@ _MOST: Final = 1_000
 """How many checkpoints are no snapshots, one after the other, at most."""
 _LOOK: Final = 1_000
 """After so many events it is looked at how much has come."""
+_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP)
+"""What a file system says that has no hard links: there the lock alone keeps other runs out."""
 _NAME: Final = re.compile(r"([0-9]{12})\.checkpoint")
 
 
@@ -67,7 +70,10 @@ def alone_in(folder: Path) -> Iterator[None]:
                 " that one first, also where it has been stopped, or name another folder"
             )
             raise InvalidArgument(message)
-        yield
+        try:
+            yield
+        finally:
+            unlocked(file)
 
 
 class Keeping:
@@ -106,7 +112,7 @@ class Keeping:
                 file.write(encode(attrs.asdict(Checkpoint(number, self._base, blob, sources, sink), recurse=False)))
                 file.flush()
                 os.fsync(file.fileno())
-            os.link(half, path)  # which replaces nothing, as a renaming would
+            _link(half, path)
         except FileExistsError:
             message = (
                 f"run_stream: expected no checkpoint {number} in {str(self._folder)!r} yet but another run has written"
@@ -143,6 +149,22 @@ class Keeping:
         """Hold no more of what has come than of what is held: then the next checkpoint is a snapshot."""
         if self._engine._events - self._taken >= self._engine.stats.retained:
             self._engine._mark = None
+
+
+def _link(half: Path, path: Path) -> None:
+    """Give a file its name, which replaces nothing, as a renaming would.
+
+    Raises:
+        FileExistsError: There is one of that name, or another run has taken this one away.
+    """
+    try:
+        os.link(half, path)
+    except FileNotFoundError:
+        raise FileExistsError from None
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        half.rename(path)
 
 
 def numbered(folder: Path) -> list[tuple[int, Path]]:

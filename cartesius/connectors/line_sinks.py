@@ -9,10 +9,11 @@ import hashlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from weakref import finalize
 
 from cartesius.connectors.row_items import result_line
 from cartesius.errors import InvalidArgument
-from cartesius.locks import locked
+from cartesius.locks import locked, unlocked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,8 +49,9 @@ class JsonLinesSink:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._open: int | None = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self._closing = finalize(self, _closed, self._open)  # also where nobody has it any more
         if not locked(self._open, waits=False):
-            os.close(self._open)
+            self._closing()
             message = (
                 f"JsonLinesSink: expected a file that nobody else writes but another sink has {str(path)!r}, here or in"
                 " another process; close that one first, or name another file"
@@ -107,5 +109,10 @@ class JsonLinesSink:
 
     def close(self) -> None:
         """Close the file."""
-        file, self._open = self._file, None
-        os.close(file)
+        _, self._open = self._file, None
+        self._closing()
+
+
+def _closed(file: int) -> None:
+    unlocked(file)
+    os.close(file)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from cartesius import Delete
 from dsl import RulePack
 from dsl.alerts.messages import plain
 from examples.port.cells import moment
@@ -121,7 +122,8 @@ async def follow(
 
     async def read(source: str) -> None:
         async for item in topics[source]:
-            feed.take(source, item.end, item.value)
+            if not isinstance(item, Delete):  # before any row there is nothing to delete
+                feed.take(source, item.end, item.value)
             if stop.is_set():
                 return
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
 import pytest
 
+from cartesius import Delete
 from cartesius import Event as Item
 from dsl import RulePack, Source, between, require
 from dsl.units import degrees, metres
@@ -229,3 +231,15 @@ def test_a_query_that_dies_behind_the_store_and_runs_again_leaves_what_the_repla
     for first, second in zip(there, here, strict=True):
         assert first.read.keys() == second.read.keys()
         assert all(first.read[each] == second.read[each] or first.read[each][1] == first.time for each in first.read)
+
+
+def test_a_deletion_before_any_row_of_a_topic_deletes_nothing():
+    taken = []
+    feed = SimpleNamespace(sources=["vessel"], take=lambda *record: taken.append(record), step=lambda: None)
+
+    async def topic():
+        yield Delete(7)
+        yield Item({"mmsi": 7}, 5, 5)
+
+    asyncio.run(follow(feed, {"vessel": topic()}, Event()))
+    assert taken == [("vessel", 5, {"mmsi": 7})]

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import gc
 import json
+import os
 import re
 from datetime import UTC, datetime, timedelta
 from inspect import iscoroutinefunction
 from itertools import cycle
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from cartesius import CartesiusError, Delete, Engine, Event, Reactive, correlate
+from cartesius import CartesiusError, Delete, Engine, Event, Reactive, correlate, locks
 from cartesius.connectors import FileSource, JsonLinesSink, StreamSink, StreamSource, kept_runs, run_stream
-from cartesius.connectors.kept_runs import Keeping, load, numbered
+from cartesius.connectors.kept_runs import Keeping, alone_in, load, numbered
 from cartesius.core.marks import Mark
 from cartesius.data.codec import decode, encode
 from cartesius.errors import InvalidArgument, ShutOut, SnapshotMismatch
@@ -252,6 +256,49 @@ def test_a_file_of_results_has_one_sink_at_a_time(folder):
         JsonLinesSink(folder / "results.jsonl")
     first.close()
     JsonLinesSink(folder / "results.jsonl").close()
+
+
+def forked(file):
+    """A process that is forked off has what is open open as well, as this descriptor of the same opening."""
+    here = (int(each.name) for each in Path("/proc/self/fd").iterdir() if each.is_symlink())
+    return os.dup(next(each for each in here if os.readlink(f"/proc/self/fd/{each}") == str(file)))
+
+
+def test_what_is_forked_off_keeps_no_lock_of_a_sink_or_a_run_that_has_ended(tmp_path):
+    path, others = tmp_path / "results.jsonl", []
+    for _ in range(2):
+        sink = JsonLinesSink(path)
+        others.append(forked(path))
+        sink.close()
+        with alone_in(tmp_path):
+            others.append(forked(tmp_path / "run.lock"))
+    for other in others:
+        os.close(other)
+
+
+def test_a_sink_that_nobody_has_any_more_has_no_file(tmp_path):
+    for _ in range(2):
+        JsonLinesSink(tmp_path / "results.jsonl").write([])
+        gc.collect()
+
+
+def test_file_systems_without_locks_and_links_have_checkpoints(folder, monkeypatch):
+    def refusing(number):
+        def refuse(*_):
+            raise OSError(number, os.strerror(number))
+
+        return refuse
+
+    monkeypatch.setattr(locks, "flock", refusing(errno.ENOLCK))
+    monkeypatch.setattr(os, "link", refusing(errno.EPERM))
+    start(folder, all_pairs)
+    assert load(folder / "state", None)[-1].number == 12
+    monkeypatch.setattr(os, "link", refusing(errno.EIO))
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        Keeping(folder / "state", Engine(paid), []).save(1, {}, None)
+    monkeypatch.setattr(os, "link", refusing(errno.ENOENT))  # a successor has taken the half away
+    with pytest.raises(ShutOut):
+        Keeping(folder / "state", Engine(paid), []).save(1, {}, None)
 
 
 def test_not_too_many_checkpoints_go_on_from_one_another(folder, monkeypatch):
