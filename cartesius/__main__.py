@@ -32,12 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         program, name = ran(chosen.program, chosen.arguments + given[until + 1 :])
         call, browse = "python -m cartesius show", not chosen.no_browser
-        with program.in_place():  # the page runs its bodies again
-            if chosen.events is None:
-                recordings, first = recordings_of(program, name)
-            else:
+        if chosen.events is None:
+            recordings, first = recordings_of(program, name)
+        else:
+            with program.in_place():
                 recordings, first = [fed(program, name, chosen.events, Engine)], 0
-            show_recordings(recordings, first, call=call, title=program.title, port=chosen.port, browse=browse)
+        # Answers run its bodies again; the server must not find its modules.
+        place, title, port = program.in_place, program.title, chosen.port
+        show_recordings(recordings, first, call=call, title=title, port=port, browse=browse, place=place)
     except ProgramFailed as error:
         return _fail(str(error))
     except (InvalidArgument, NotInstalled) as error:

@@ -43,7 +43,7 @@ pip install "cartesius-joins[columns]"
     Raises:
         NotInstalled: A package of others is not there. One of ours is a mistake of ours, and its error passes as it is,
             as does that of a package which is there, but fails.
-        SystemExit: It is not there, and Python imports it on the way to what ``python -m`` runs.
+        SystemExit: It is not there, and Python imports it on the way to a command of ours that ``python -m`` runs.
     """
     try:
         yield
@@ -52,7 +52,8 @@ pip install "cartesius-joins[columns]"
         if missing in {"", "cartesius", *NAMESAKES}:
             raise
         message = f'{call}: expected the package {missing} but it is not installed; pip install "{requirement}"'
-        if sys.argv[:1] == ["-m"]:  # Python is still looking for the command that it shall run: nobody can catch it
+        # Python is still looking for the command that it shall run: nobody can catch it, if it is one of ours.
+        if sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)].split(".")[0] in NAMESAKES:
             message += ", or the extra of the command, if it has one of its name"
             raise SystemExit(message) from None
         raise NotInstalled(message, name=missing) from None

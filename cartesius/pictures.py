@@ -74,9 +74,7 @@ def marble_diagram(
     def time_text(time: float) -> str:
         text = show_time(calendar.time(time))
         if not isinstance(text, str):
-            message = (
-                f"marble_diagram: expected show_time to return a text but it returned {text!r}; write show_time=str"
-            )
+            message = f"marble_diagram: expected a text of show_time but got {text!r}; write show_time=str"
             raise InvalidArgument(message)
         return text
 
@@ -152,15 +150,15 @@ def load_ipython_extension(shell: Any) -> None:
 def _list_html(value: list[Any]) -> str | None:
     if value and all(isinstance(one, Event) for one in value):
         return events_html(value)
-    names = [_names(one) for one in value]
-    if len(value) < 2 or not names[0] or any(one != names[0] for one in names):
+    names = _names(value[0]) if len(value) > 1 else None
+    if not names or any(_names(one) != names for one in value):
         return None
-    return records_html(names[0], ([one[name] for name in names[0]] for one in value[:MOST_ROWS]), len(value))
+    return records_html(names, ([one[name] for name in names] for one in value[:MOST_ROWS]), len(value))
 
 
 def _names(value: Any) -> list[str] | None:
     """Return the names of the fields of a record, or of a dict whose keys are names."""
-    are_names = isinstance(value, Record | dict) and all(type(name) is str for name in value)
+    are_names = isinstance(value, Record | dict) and all(isinstance(name, str) for name in value)
     return [*value] if are_names else None
 
 

@@ -40,10 +40,12 @@ def _pieces(value: Any, depth: int) -> Iterator[str]:
             yield from [", "] * (number > 0)
             yield from _pieces(part, depth - 1)
     elif isinstance(value, Update):
-        yield from [*_pieces(value.key, depth - 1), ": "]
+        yield from _pieces(value.key, depth - 1)
+        yield ": "
         yield from _pieces(value.value, depth - 1)
     elif isinstance(value, Delete):
-        yield from [*_pieces(value.key, depth - 1), f" {_DELETED}"]
+        yield from _pieces(value.key, depth - 1)
+        yield f" {_DELETED}"
     else:
         yield as_text(value, str)
 

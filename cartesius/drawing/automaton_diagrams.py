@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 ACCEPTED = "var(--cartesius-result,#c4661a)"
+# What is behind a picture, as far as it is known: no line shows through labels and boxes there.
+_PAPER = "var(--cartesius-paper,var(--jp-layout-color0,var(--color-background-primary,transparent)))"
 _LINE, _HEIGHT, _GAP, _WIDEST, _MOST_LINES = 15.0, 36.0, 44.0, 230.0, 6
 
 
@@ -85,18 +87,20 @@ def automaton_svg(states: Sequence[State], arrows: Iterable[Arrow], *, title: st
     for arrow in arrows:
         merged.setdefault((arrow.source, arrow.target), []).append(arrow)
     places = _placed(states, list(merged))
-    boxes, bends, width, height = _boxes(states, places, merged)
-    shapes = [_box(state, boxes[state.name]) for state in states]
-    for (source, target), found in merged.items():
-        lines = _lines(found)
-        dashed = all(arrow.is_dashed for arrow in found)
-        start, end = places.get(source), places[target]
-        bend = bends.get(end[0]) if start is not None and start[0] == end[0] - 1 and start[1] != end[1] else None
+    labels = {pair: _lines(found) for pair, found in merged.items()}
+    boxes, bends, width, height = _boxes(states, places, labels)
+    shapes: list[Element] = []
+    for (source, target), lines in labels.items():
+        dashed, bend = all(arrow.is_dashed for arrow in merged[source, target]), bends.get((source, target))
         if bend is not None:
             shapes += _crossing(boxes[source], boxes[target], bend, lines, dashed=dashed)
         else:
+            start, end = places.get(source), places[target]
             shapes += _arrow(boxes.get(source), boxes[target], lines, start, end, dashed=dashed)
-    return picture(width, height, title, _told(states, merged), *shapes)
+    paths, texts = ([one for one in shapes if (one.tag == "text") is is_text] for is_text in (False, True))
+    halo = element("g", *texts, stroke=_PAPER, stroke_width=4, stroke_linejoin="round", paint_order="stroke")
+    drawn = [*paths, *(_box(state, boxes[state.name]) for state in states), halo]
+    return picture(width, height, title, _told(states, merged), *drawn)
 
 
 def _placed(states: Sequence[State], arrows: list[tuple[str, str]]) -> dict[str, tuple[int, int]]:
@@ -145,9 +149,9 @@ def _label(state: State) -> str:
 
 
 def _boxes(
-    states: Sequence[State], places: dict[str, tuple[int, int]], merged: dict[tuple[str, str], list[Arrow]]
-) -> tuple[dict[str, _Box], dict[int, tuple[float, float]], float, float]:
-    """Return where the states are, between which places arrows to a column cross, and the size of it all.
+    states: Sequence[State], places: dict[str, tuple[int, int]], labels: dict[tuple[str, str], list[str]]
+) -> tuple[dict[str, _Box], dict[tuple[str, str], tuple[float, float]], float, float]:
+    """Return where the states are, between which places arrows run that may cross others, and the size of it all.
 
     There is room between columns and rows for the labels.
     """
@@ -159,9 +163,9 @@ def _boxes(
         halves[column] = max(halves[column], width_of(_label(state)) / 2 + 14)
     between = [_GAP] * (n_columns + 1)  # to the left of each column, and right of the last
     above = [14.0] * (n_rows + 1)  # of each row, and below the last
-    spare, crossed = _crossed(places, merged, halves)
-    for (source, target), found in merged.items():
-        lines = _lines(found)
+    spare, crossed = _crossed(places, labels, halves)
+    crossing: dict[tuple[str, str], int] = {}
+    for (source, target), lines in labels.items():
         (column, row), size, tall = places[target], _size(lines), _LINE * len(lines)
         if not source:
             between[column] = max(between[column], size + 40)
@@ -172,6 +176,7 @@ def _boxes(
             between[column] = max(between[column], 2 * spare[column] + 30)
             between[column + 1] = max(between[column + 1], 2 * spare[column] + 30)
         elif column in crossed and from_column == column - 1 and from_row != row:
+            crossing[source, target] = column
             wide, high = crossed[column]
             below = max(row, from_row)
             above[below] = max(above[below], 5 * high - 16)  # so that labels at a quarter, and half, of it are apart
@@ -185,7 +190,10 @@ def _boxes(
         else:  # an arc below
             above[row + 1] = max(above[row + 1], tall + 22 + 14.0 * abs(column - from_column))
     lefts = [sum(between[: column + 1]) + 2 * sum(halves[:column]) for column in range(n_columns)]
-    bends = {one: (lefts[one] - between[one] + spare[one - 1] + 10, lefts[one] - spare[one] - 10) for one in crossed}
+    bends = {
+        pair: (lefts[one] - between[one] + spare[one - 1] + 10, lefts[one] - spare[one] - 10)
+        for pair, one in crossing.items()
+    }
     boxes = {}
     for state in states:
         column, row = places[state.name]
@@ -193,14 +201,14 @@ def _boxes(
         y = sum(above[: row + 1]) + _HEIGHT * (row + 0.5)
         boxes[state.name] = _Box(x, y, width_of(_label(state)) / 2 + 14)
     ends = [box.x + box.half for box in boxes.values()]
-    for (source, target), found in merged.items():  # labels beside or above a state
+    for (source, target), lines in labels.items():  # labels beside or above a state
         if source and places[source][0] == places[target][0]:
-            ends.append(boxes[target].x + _size(_lines(found)) * (0.5 if source == target else 1.0) + 8)
+            ends.append(boxes[target].x + _size(lines) * (0.5 if source == target else 1.0) + 8)
     return boxes, bends, max(ends) + 10, sum(above) + _HEIGHT * n_rows + 6
 
 
 def _crossed(
-    places: dict[str, tuple[int, int]], merged: dict[tuple[str, str], list[Arrow]], halves: list[float]
+    places: dict[str, tuple[int, int]], labels: dict[tuple[str, str], list[str]], halves: list[float]
 ) -> tuple[list[float], dict[int, tuple[float, float]]]:
     """Return how much wider, on each side, than a column what is above its states is; and where arrows may cross.
 
@@ -209,8 +217,8 @@ def _crossed(
     spare = [0.0] * len(halves)
     n_states = Counter(column for column, _ in places.values())
     crossed = {column: (0.0, 0.0) for column in n_states if n_states[column] > 1 and n_states[column - 1] > 1}
-    for (source, target), found in merged.items():
-        column, lines = places[target][0], _lines(found)
+    for (source, target), lines in labels.items():
+        column, _ = places[target]
         if source == target:
             spare[column] = max(spare[column], _size(lines) / 2 - halves[column])
         elif column in crossed and source and places[source][0] == column - 1:
@@ -231,7 +239,7 @@ def _box(state: State, box: _Box) -> Element:
                 width=2 * (box.half - inset),
                 height=_HEIGHT - 2 * inset,
                 rx=f"{10 - inset}",
-                fill="none",
+                fill=_PAPER if inset == 0 else "none",
                 stroke=colour,
                 stroke_width="1.5",
             )

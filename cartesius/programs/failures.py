@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from cartesius.batching.world import Failure
-from cartesius.errors import CartesiusError, InvalidArgument, NotStorable, places_of, shortened
+from cartesius.errors import CartesiusError, InvalidArgument, NotStorable, as_text, places_of, shortened
 from cartesius.expressions.expressions import Apply, Expression, show
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def raised(error: Exception, failure: Failure | None) -> str:
 
 def told(error: Exception) -> str:
     """Return the type and the words of an error, which may be long."""
-    return f"{type(error).__name__}: {shortened(str(error))}"
+    return f"{type(error).__name__}: {shortened(as_text(error, str))}"
 
 
 def place_of(error: Exception, failure: Failure | None) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
@@ -19,15 +19,17 @@ from cartesius.errors import as_text, shortened
 from cartesius.results.unchanged_values import is_equal
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
     from cartesius.data.calendars import Calendar
     from cartesius.data.events import Time
     from cartesius.results.recorded_calls import Call
     from cartesius.show.replays import Replay
     from cartesius.show.show_steps import Given, Place, Stay, Step
 
-
-MOST_ALIKE: Final = 100
-"""With how many results of one form a result is compared."""
+    # A result as it is looked for: values of one text are equal, and others may be.
+    _Result: TypeAlias = tuple[int, Time, Time, int, str]
+    _Places: TypeAlias = dict[_Result, dict[int, deque[int]]]
 
 
 def call_text(call: Call | None, calendar: Calendar) -> str:
@@ -113,8 +115,9 @@ class Difference:
 def compared(written: Replay, changed: Replay) -> list[Difference]:
     """Return the differences between two replays of one recording, by step; as far as both have come."""
     most = min(len(written.steps), len(changed.steps))
-    there, here = _given(written, most), _given(changed, most)
-    _join_equals(there, here)
+    values: dict[_Result, Any] = {}
+    there, here = _given(written, most, values), _given(changed, most, values)
+    _join_equals(there, here, values)
     found = []
     for same in {**there, **here}:
         old, new = there.get(same, {}), here.get(same, {})
@@ -135,47 +138,35 @@ def compared(written: Replay, changed: Replay) -> list[Difference]:
     return sorted(found, key=lambda one: (one.step, one.given.output, one.kind))
 
 
-@attrs.frozen
-class _Result:
-    """A result as it is looked for: values of one text are equal, and others may be."""
-
-    output: int
-    start: Time
-    end: Time
-    weight: int
-    text: str
-    value: Any = attrs.field(eq=False)
-
-    def form(self) -> Any:
-        """Return something hashable that results have in common that are equal."""
-        return self.output, self.start, self.end, self.weight, form_of(self.value)
-
-
-def _given(replay: Replay, most: int) -> dict[_Result, dict[int, deque[int]]]:
-    """Return, of each result, in which steps it is given, and where there."""
-    found: dict[_Result, dict[int, deque[int]]] = {}
+def _given(replay: Replay, most: int, values: dict[_Result, Any]) -> _Places:
+    """Return, of each result, in which steps it is given, and where there; and note its value."""
+    found: _Places = {}
     for step in replay.steps[:most]:
         for place, given in enumerate(step.given):
             event = given.event
-            same = _Result(given.output, event.start, event.end, event.weight, as_text(event.value), event.value)
+            same = given.output, event.start, event.end, event.weight, as_text(event.value)
+            values.setdefault(same, event.value)
             found.setdefault(same, defaultdict(deque))[step.number].append(place)
     return found
 
 
-def _join_equals(there: dict[_Result, dict[int, deque[int]]], here: dict[_Result, dict[int, deque[int]]]) -> None:
+def _join_equals(there: _Places, here: _Places, values: Mapping[_Result, Any]) -> None:
     """Let results of equal values be one, where their texts differ, as those of objects that have none."""
     known: defaultdict[Any, list[_Result]] = defaultdict(list)
     for found, other in (there, here), (here, there):
         for result in [one for one in found if one not in other]:
             with suppress(Exception):  # users' objects may raise whatever they are asked: they are taken by their text
-                alike = known[result.form()]
-                same = next((one for one in alike[:MOST_ALIKE] if is_equal(one.value, result.value)), None)
+                try:
+                    form: Hashable = hash(values[result])  # it tells more of them apart
+                except (TypeError, ValueError):
+                    form = form_of(values[result])
+                alike = known[*result[:-1], form]
+                same = next((one for one in alike if is_equal(values[one], values[result])), None)
                 if same is None:
                     alike.append(result)
                     continue
-                places = found.setdefault(same, defaultdict(deque))
                 for step, given in found.pop(result).items():
-                    places[step] = deque(sorted([*places[step], *given]))
+                    found.setdefault(same, defaultdict(deque))[step] += given
 
 
 def _reasons(giving: Replay, given: Given, other: Replay, step: int) -> tuple[str, ...]:

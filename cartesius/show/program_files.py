@@ -1,7 +1,8 @@
 """A user's program, run as Python runs it, while every engine that it builds records.
 
-An engine is known by the lines of the program on the way to where it is built; of several that are built on the same
-way, as in a loop, the last one counts.
+An engine is known by the lines of the program on the way to where it is built: of several that are built on the same
+way, as in a loop, the last one counts. It is called by the innermost of these lines that is on the way to no other; if
+there is none, by the innermost, with a number.
 
 This module is over 300 lines because to run a program, and to say what of it is meant, is one idea.
 """
@@ -15,24 +16,25 @@ import linecache
 import os
 import sys
 import traceback
+from collections import Counter
 from contextlib import contextmanager, suppress
-from importlib.machinery import SourceFileLoader
-from importlib.util import find_spec
-from itertools import takewhile
+from importlib.machinery import SourcelessFileLoader
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
+from pkgutil import get_importer
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius.core.engine_core import EngineCore
 from cartesius.data.events import Delete, Update
+from cartesius.effects.operations import MISSING
 from cartesius.errors import CartesiusError, InvalidArgument, shortened
-from cartesius.language.reactives import UNDECLARED, Reactive
+from cartesius.language.reactives import Reactive
 from cartesius.show.recordings import options_of, recording_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from importlib.machinery import ModuleSpec
-    from types import CodeType
 
     from cartesius.show.recordings import Recording
 
@@ -46,7 +48,8 @@ class Program(NamedTuple):
 
     Args:
         title: What it is called.
-        path: Its file.
+        path: Its file, which stays the same wherever the program goes.
+        folder: Where Python looks for modules first.
         arguments: Its own arguments.
         main: Its module.
         engines: What it built, in order, each with what it is called.
@@ -54,34 +57,30 @@ class Program(NamedTuple):
 
     title: str
     path: str
+    folder: str
     arguments: Sequence[str]
     main: ModuleType
     engines: list[tuple[str, EngineCore]]
 
-    @property
-    def names(self) -> Mapping[str, Any]:
-        """Its global names."""
-        return vars(self.main)
-
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """Let Python find the program as the one that runs, as its bodies need: they pickle, import, and read types."""
-        main, argv, folder = sys.modules["__main__"], sys.argv, str(Path(self.path).parent.absolute())
+        main, argv = sys.modules["__main__"], sys.argv
         sys.modules["__main__"], sys.argv = self.main, [self.path, *self.arguments]
-        sys.path.insert(0, folder)
+        sys.path.insert(0, self.folder)
         try:
             yield
         finally:
             sys.modules["__main__"], sys.argv = main, argv
             with suppress(ValueError):
-                sys.path.remove(folder)
+                sys.path.remove(self.folder)
 
 
-def located(program: str) -> tuple[str, str, str]:
-    """Return the file of a program, its module if it is one, and the name in it that is meant, if one is.
+def located(program: str) -> tuple[Path, ModuleSpec | None, str]:
+    """Return the file of a program, how Python finds it if it is a module or a zip, and the name that is meant, or "".
 
     Args:
-        program: ``FILE.py``, ``package.module``, or one of these with ``:NAME``.
+        program: ``FILE.py``, another file that Python runs, ``package.module``, or one of these with ``:NAME``.
 
     Raises:
         InvalidArgument: There is no such file or module.
@@ -89,14 +88,15 @@ def located(program: str) -> tuple[str, str, str]:
     place, _, name = program.rpartition(":")
     if not place or not name.isidentifier():
         place, name = program, ""
-    path = Path(place)
+    path = Path(place).absolute()
     if path.is_file():
-        return str(path), "", name
+        importer = get_importer(str(path))  # of a zip
+        return path, None if importer is None else importer.find_spec("__main__"), name
     if path.suffix != ".py" and os.sep not in place:
         found = _spec(place)
-        if found is not None and found.origin is not None and found.origin.endswith(".py"):
-            return found.origin, place, name
-    folder = path.parent if path.parent.is_dir() else Path()
+        if found is not None and found.origin is not None and found.origin.endswith((".py", ".pyc")):
+            return Path(found.origin), found, name
+    folder = Path(place).parent if path.parent.is_dir() else Path()
     near = difflib.get_close_matches(path.name, [one.name for one in folder.iterdir() if one.suffix == ".py"], n=1)
     hint = f"did you mean {folder / near[0]}?" if near else "name a file of Python, or a module"
     message = f"show: expected a program but there is no file, and no module, {place!r}; {hint}"
@@ -125,58 +125,48 @@ def ran(program: str, arguments: Sequence[str]) -> tuple[Program, str]:
         InvalidArgument: There is no such program.
         ProgramFailed: It raised.
     """
-    path, module, name = located(program)
+    path, spec, name = located(program)
+    source = str(path) if spec is None or spec.origin is None else spec.origin
+    folder = path.parent if spec is None else Path.cwd() if source == str(path) else path
+    main = ModuleType("__main__") if spec is None else module_from_spec(spec)
+    main.__name__, main.__file__ = "__main__", source
+    found = Program(Path(program.removesuffix(f":{name}")).name, str(path), str(folder), arguments, main, [])
     engines: dict[tuple[int, ...], EngineCore] = {}
 
     def note(engine: EngineCore) -> None:
         frames = traceback.walk_stack(inspect.currentframe())
-        way = tuple([line for frame, line in frames if frame.f_code.co_filename == path])[::-1]
+        way = tuple([line for frame, line in frames if frame.f_code.co_filename == source])
         engines.pop(way, None)
         engines[way] = engine
 
     handled = sys.exception()  # by whoever calls: nothing of the program's
-    found = Program(module or Path(path).name, path, arguments, ModuleType("__main__"), [])
     try:
         with found.in_place(), _recording(note):
-            _run(found, module)
+            code: Any  # how `runpy` makes it, which keeps no module
+            if spec is not None:
+                code = spec.loader.get_code(spec.name)  # type: ignore[union-attr]  # those of files and zips have it
+            elif path.suffix == ".pyc":
+                code = SourcelessFileLoader("__main__", source).get_code("__main__")
+            else:
+                code = compile(path.read_bytes(), source, "exec", dont_inherit=True)
+            source = code.co_filename
+            exec(code, vars(main))
     except KeyboardInterrupt:
         print("interrupted: what came until then is shown", file=sys.stderr)
     except SystemExit as error:
         if error.code not in (None, 0):
             print(f"{path} ended itself: {error.code}", file=sys.stderr)
     except BaseException as error:
-        raise ProgramFailed(_own_traceback(error, path, handled)) from None
-    found.engines.extend((_title(path, way, list(engines)), engine) for way, engine in engines.items())
+        raise ProgramFailed(_own_traceback(error, source, handled)) from None
+    shared, numbers = Counter(line for way in engines for line in {*way}), Counter[int]()
+    for way, engine in engines.items():
+        line = next((line for line in way if shared[line] == 1), way[0] if way else 0)
+        text = linecache.getline(source, line, vars(main)).strip()
+        numbers[line] += 1
+        number = f" ({numbers[line]})" * (numbers[line] > 1)
+        title = f"line {line}: {text[:80]}{'…' * (len(text) > 80)}{number}" if way else "built elsewhere"
+        found.engines.append((title, engine))
     return found, name
-
-
-class _Source(SourceFileLoader):
-    """Leaves no compiled file beside a program, as Python leaves none of the one that it runs."""
-
-    def get_code(self, fullname: str) -> CodeType:
-        """Return what runs."""
-        del fullname
-        return self.source_to_code(self.get_data(self.path), self.path)
-
-
-def _run(program: Program, module: str) -> None:
-    """Run a program in its module, which stays: what `runpy` runs in is gone when it has run."""
-    spec = _spec(module) if module else None
-    program.main.__file__ = program.path
-    if spec is not None:
-        program.main.__spec__, program.main.__package__ = spec, spec.parent
-    _Source("__main__", program.path).exec_module(program.main)
-
-
-def _title(path: str, way: tuple[int, ...], ways: Sequence[tuple[int, ...]]) -> str:
-    """Return what an engine is called: the first line on the way to it that no other engine has in common with it."""
-    if not way:
-        return "built elsewhere"
-    others = [zip(way, other, strict=False) for other in ways if other != way]
-    shared = [sum(1 for _ in takewhile(lambda lines: lines[0] == lines[1], pairs)) for pairs in others]
-    line = way[min(max(shared, default=len(way)), len(way) - 1)]
-    text = linecache.getline(path, line).strip()
-    return f"line {line}: {text[:80]}{'…' * (len(text) > 80)}"
 
 
 @contextmanager
@@ -284,7 +274,7 @@ def _take(engine: Any, said: Any) -> None:
             engine.end(_input(engine, name))
         case {"input": str(name), "value": value, **other} if other.keys() <= {"at"}:
             reactive = _input(engine, name)
-            if reactive.table and reactive.key is UNDECLARED:
+            if reactive.table and reactive.key is MISSING:
                 message = f'expected a row of the table {name!r} with its key: {{"input": …, "key": …, "value": …}}'
                 raise InvalidArgument(message)
             engine.push(reactive, value, at=_time(other))
@@ -318,9 +308,9 @@ def _input(engine: Any, name: str) -> Reactive:
 
 
 def _named(program: Program, name: str) -> Any:
-    found = program.names.get(name)
+    found = vars(program.main).get(name)
     if not isinstance(found, EngineCore | Reactive):
-        known = [one for one, value in program.names.items() if isinstance(value, EngineCore | Reactive)]
+        known = [one for one, value in vars(program.main).items() if isinstance(value, EngineCore | Reactive)]
         hint = _near(name, known) or f"; there are {', '.join(known) or 'none'}"
         message = f"show: expected the name of an engine or a reactive of {program.path} but got {name!r}{hint}"
         raise InvalidArgument(message)
@@ -329,11 +319,12 @@ def _named(program: Program, name: str) -> Any:
 
 def _derived(program: Program) -> Reactive:
     """Return the reactive that others are made of, and that none is made of."""
-    derived = {id(one): one for one in program.names.values() if isinstance(one, Reactive) and one.pattern is not None}
+    known = vars(program.main)
+    derived = {id(one): one for one in known.values() if isinstance(one, Reactive) and one.pattern is not None}
     sources = {id(source) for one in derived.values() if one.pattern for source in one.pattern.slots.values()}
     last = [one for one in derived.values() if id(one) not in sources]
     if len(last) != 1:
-        names = [name for name, value in program.names.items() if any(value is one for one in last)]
+        names = [name for name, value in known.items() if any(value is one for one in last)]
         message = (
             f"show: expected one reactive to feed but {program.path} has {', '.join(names) or 'none'}; name one:"
             f" {program.path}:{names[-1] if names else 'NAME'}"

@@ -84,7 +84,7 @@ class Replay:
                 emitted = self._made(call)
             except Exception as error:  # the program is another one: a body may fail on what it never saw
                 notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
-                self.failure = f"{type(error).__name__}: {shortened(str(error))}{notes}"
+                self.failure = f"{type(error).__name__}: {shortened(as_text(error, str))}{notes}"
                 break
             self._note(call, emitted)
 

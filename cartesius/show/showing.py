@@ -14,7 +14,8 @@ from cartesius.show.recordings import recording_of
 from cartesius.show.show_answers import Answers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from contextlib import ContextDecorator
 
     from cartesius.core.engine_core import EngineCore
     from cartesius.pages.local_pages import Page
@@ -24,15 +25,27 @@ EXTRA = "cartesius-joins[edit]"
 """What serves a page."""
 
 
-def page_of(recordings: Sequence[Recording], chosen: int, title: str) -> Page:
-    """Return the page that shows recordings, and one of them first."""
+def page_of(
+    recordings: Sequence[Recording], chosen: int, title: str, place: Callable[[], ContextDecorator] | None = None
+) -> Page:
+    """Return the page that shows recordings, and one of them first; its questions are answered in a place, if given."""
     from cartesius.pages.local_pages import Page  # noqa: PLC0415 - who serves no page needs no server
 
-    return Page(Path(__file__).parent, "the command", Answers(recordings, chosen, title).questions)
+    answers = Answers(recordings, chosen, title).questions
+    if place is not None:
+        answers = {name: place()(answer) for name, answer in answers.items()}
+    return Page(Path(__file__).parent, "the command", answers)
 
 
 def show_recordings(
-    recordings: Sequence[Recording], chosen: int, *, call: str, title: str, port: int, browse: bool
+    recordings: Sequence[Recording],
+    chosen: int,
+    *,
+    call: str,
+    title: str,
+    port: int,
+    browse: bool,
+    place: Callable[[], ContextDecorator] | None = None,
 ) -> None:
     """Show recordings on a page, until Ctrl-C.
 
@@ -43,6 +56,7 @@ def show_recordings(
         title: What the page is called.
         port: The TCP port; 0: any free one.
         browse: Whether to open a browser.
+        place: Makes the context of each answer.
 
     Raises:
         InvalidArgument: An event loop is running in this thread, which the page would block.
@@ -51,32 +65,25 @@ def show_recordings(
     """
     with needing(call, EXTRA):
         from cartesius.pages.local_pages import listening, serve, serve_beside  # noqa: PLC0415 - as above
-    page, said = page_of(recordings, chosen, title), f"Showing {title}"
+    page, said = page_of(recordings, chosen, title, place), f"Showing {title}"
     if _is_notebook():
         serve_beside(page, port, said)
-    elif _is_in_loop():
+        return
+    with suppress(RuntimeError):
+        get_running_loop()
         message = (
             f"{call}: expected no running event loop, as the page is served until Ctrl-C; call it when asyncio.run has"
             " returned"
         )
         raise InvalidArgument(message)
-    else:
-        with suppress(KeyboardInterrupt), listening(port) as sockets:
-            serve(page, sockets, browse, said)
+    with suppress(KeyboardInterrupt), listening(port) as sockets:
+        serve(page, sockets, browse, said)
 
 
 def show_engine(engine: EngineCore, *, port: int, browse: bool) -> None:
     """Show what a traced engine was told so far."""
     recording = recording_of(engine, "Engine.show")
     show_recordings([recording], 0, call="Engine.show", title=recording.title, port=port, browse=browse)
-
-
-def _is_in_loop() -> bool:
-    """Whether an event loop runs in this thread."""
-    with suppress(RuntimeError):
-        get_running_loop()
-        return True
-    return False
 
 
 def _is_notebook() -> bool:

@@ -59,6 +59,16 @@ def test_arrows_between_the_same_states_are_one_line_with_a_head_each():
     assert len([one for one in paths if one.get("stroke-dasharray")]) == 1
 
 
+def test_no_line_is_drawn_over_a_state_or_a_label_and_none_shows_through():
+    tags = [one.tag.removeprefix(SVG) for one in parsed().iter()]
+    last = max(place for place, tag in enumerate(tags) if tag == "path")
+    assert tags.index("rect") > last
+    assert tags.index("text") > last
+    (halo,) = [one for one in parsed().iter(f"{SVG}g") if one.get("paint-order") == "stroke"]
+    assert {"start", "else", "within 10"} <= set(texts(halo))
+    assert halo.get("stroke") in {one.get("fill") for one in parsed().iter(f"{SVG}rect")}
+
+
 def test_all_is_within_the_picture():
     long = "a condition that is much longer than any box: " * 5
     root = parsed([*STATES, State("far", long)], [*ARROWS, Arrow("x", "far", long), Arrow("far", "far", long)])

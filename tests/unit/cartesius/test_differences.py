@@ -10,16 +10,16 @@ from cartesius.show.differences import compared
 from cartesius.show.rebuilding import Rebuilding
 from cartesius.show.recordings import recording_of
 from cartesius.show.replays import Replay
-from restrictions import affinely, aligning, cartesian, first_match, in_event_time, most_recently, only
+from restrictions import affinely, aligning, cartesian, first_match, in_event_time, most_recently, only, within
 
 
-def changed(output, trace, off):
+def changed(output, trace, off, **when):
     engine = Engine(output, trace=True)
     for reactive, value in trace:
-        engine.push(reactive, value)
+        engine.push(reactive, value, **when)
     recording = recording_of(engine, "test")
-    written = Replay(recording, recording.outputs, 100)
-    other = Replay(recording, Rebuilding({}, frozenset({off}), recording.outputs).outputs, 100)
+    written = Replay(recording, recording.outputs, 1000)
+    other = Replay(recording, Rebuilding({}, frozenset({off}), recording.outputs).outputs, 1000)
     return [(one.kind, one.step, one.given.event.value, one.written, one.reasons) for one in compared(written, other)]
 
 
@@ -122,6 +122,16 @@ def test_results_of_equal_values_are_equal_whatever_their_text(made):
         ("new", 2, None),
         ("new", 3, None),
     ]
+
+
+@pytest.mark.parametrize("made", [Plain, Equal, lambda value: [Plain(value)]])
+def test_results_of_one_step_are_compared_by_value_and_count_however_many_there_are(made):
+    trace = [*((A, n) for n in range(240)), (B, "x")]
+    at_once = correlate(a=A, b=B, yields=lambda a, b: made(a // 2), restrict=within(999, "a", "b") | affinely("a"))
+    assert changed(at_once, trace, 1, at=5) == []
+    one = correlate(a=A, b=B, yields=lambda a, b: made(a // 2), restrict=affinely("b"))
+    found = changed(one, [*trace[:6], trace[-1]], 0, at=5)  # of six, each twice, one comes as written
+    assert [(kind, step) for kind, step, *_ in found] == [("new", 7)] * 5
 
 
 def test_results_that_cannot_be_compared_are_taken_by_their_text():

@@ -30,6 +30,10 @@ def test_a_missing_package_is_an_import_error_and_one_of_ours():
 
 def test_on_the_way_to_a_command_it_is_one_line_and_no_traceback(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["-m", "edit", "port.rules"])
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-P", "-m", "their_command", "edit", "port.rules"])
+    with pytest.raises(NotInstalled), needing("import dsl", "other"):  # theirs may do without
+        import_module("no_such")
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-P", "-m", "dsl", "edit", "port.rules"])
     said = 'pip install "other", or the extra of the command'
     with pytest.raises(SystemExit, match=said) as raised, needing("import dsl", "other"):
         import_module("no_such")

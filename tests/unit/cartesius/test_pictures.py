@@ -18,6 +18,7 @@ from cartesius.drawing.html_tables import MOST_ROWS, HtmlText, paragraphs
 from cartesius.drawing.markup import visible, width_of
 from cartesius.errors import InvalidArgument
 from cartesius.pictures import automaton, load_ipython_extension, marble_diagram
+from cartesius.programs.failures import told
 from cartesius.show.recordings import recording_of
 from cartesius.show.show_answers import Answers
 from cartesius.testing import Matcher, Monitor
@@ -412,8 +413,8 @@ def test_an_engine_that_records_takes_and_shows_what_any_engine_takes(name, at):
         assert one.push(left, value, at=at) == []
     (event,) = engine.push(right, value, at=at)
     assert len(plain.push(right, value, at=at)) == 1
-    for told in (engine.why(event), engine.why(engine.pushed[0]), marble_diagram(engine)):
-        shown(told)
+    for text in (engine.why(event), engine.why(engine.pushed[0]), marble_diagram(engine)):
+        shown(text)
     shown(events_html([event]))
     answers = Answers([recording_of(engine, "test")], 0, "test")
     assert answers.open({"run": 0})["steps"] == 2
@@ -429,6 +430,38 @@ def test_a_failure_is_told_as_it_is_whatever_was_pushed():
     assert any("<Mute without a text: LookupError>" in note for note in raised.value.__notes__)
 
 
+class Silent(LookupError):
+    """Has no text."""
+
+    def __str__(self):
+        raise LookupError
+
+
+def test_an_error_without_a_text_is_told():
+    left, right, failing = Reactive("left"), Reactive("right"), []
+
+    def body(a, b):
+        if failing:
+            raise Silent
+        return a, b
+
+    engine = Engine(correlate(a=left, b=right, yields=body), trace=True)
+    for reactive in (left, right):
+        engine.push(reactive, 1)
+    answers = Answers([recording_of(engine, "test")], 0, "test")
+    failing.append(True)
+    assert "Silent: <Silent without a text: LookupError>" in answers.open({"run": 0})["failure"]
+    assert told(Silent()) == "Silent: <Silent without a text: LookupError>"
+
+
+def test_the_page_shows_keys_that_have_no_text():
+    left, right = Reactive("left"), Reactive("right")
+    engine = Engine(cartesian(left, right, restrict=key_by(left="k", right="k")), trace=True)
+    engine.push(left, {"k": Mute()})
+    found = Answers([recording_of(engine, "test")], 0, "test").step({"run": 0, "step": 1})
+    assert "<Mute without a text: LookupError>" in json.dumps(found)
+
+
 def test_of_a_long_value_the_beginning_is_shown():
     assert label_of(list(range(20_000))).endswith(" 51, 52…")
     assert label_of("x" * 300) == "x" * 200 + "…"
@@ -441,8 +474,38 @@ def test_of_a_long_value_the_beginning_is_shown():
             looked.append(self)
             return "7"
 
-    assert len(label_of([{"a": Number(n)} for n in range(20_000)])) == 201
-    assert len(looked) < 210
+    numbers = [Number(n) for n in range(20_000)]
+    for long in ([{"a": one} for one in numbers], Update(numbers, 1), Delete(numbers), Update(1, numbers)):
+        looked.clear()
+        assert len(label_of(long)) == 201
+        assert len(looked) < 210
+
+
+class Counted(list[Any]):
+    """Counts how many of its items are looked at."""
+
+    looked = 0
+
+    def __iter__(self):
+        for one in super().__iter__():
+            self.looked += 1
+            yield one
+
+
+def test_a_list_is_looked_at_until_it_is_known_to_be_none_of_rows():
+    load_ipython_extension(shell := Shell())
+    for value in (Counted(range(1000)), Counted([{"a": 1}] + [7] * 1000)):
+        assert shell.known[list](value) is None
+        assert value.looked < 5
+
+
+class Name(str):
+    """A text of a class of its own."""
+
+
+def test_names_of_fields_may_be_of_a_class_of_their_own():
+    load_ipython_extension(shell := Shell())
+    assert shown(shell.known[list]([{Name("a"): 1}, {"a": 2}])) == "a 1 2"
 
 
 @pytest.mark.parametrize(
@@ -479,7 +542,7 @@ def test_columns_of_one_name_have_their_own_values():
     [
         ({"title": 5}, "expected a text and a function but got title=5"),
         ({"show_time": "%H"}, "a function but .* show_time='%H'"),
-        ({"show_time": lambda time: time}, "show_time to return a text but it returned 10; write show_time=str"),
+        ({"show_time": lambda time: time}, "expected a text of show_time but got 10; write show_time=str"),
     ],
 )
 def test_a_marble_diagram_says_what_it_takes(options, message):
@@ -557,3 +620,10 @@ def test_what_is_in_one_window_is_not_said_to_have_a_key():
     both = automaton(correlate(a=A, b=B, yields=lambda a: a, restrict=tumbling(5) | key_by(a="k", b="k")))
     assert "of the same window" in both
     assert "of the same key" in both
+
+
+def test_what_must_not_come_is_of_the_same_key_and_window():
+    absent = without(C, after="a", within=5)
+    of_keys = arrows(correlate(a=A, b=B, yields=lambda a: a, restrict=absent | key_by(a="k", b="k", c="k")))
+    assert [said for _, target, said in of_keys if target == "no match"]
+    assert all("c, of the same key" in said for _, target, said in of_keys if target == "no match")

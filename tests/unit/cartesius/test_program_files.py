@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import py_compile
 import sys
 import textwrap
 from datetime import timedelta
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
+import uvicorn
+from starlette.testclient import TestClient
 
 from cartesius import Engine
 from cartesius.__main__ import main
@@ -18,6 +22,7 @@ from cartesius.show.program_files import ProgramFailed, fed, located, ran, recor
 from cartesius.show.recordings import recording_of
 from cartesius.show.replays import Replay
 from cartesius.show.show_answers import Answers
+from cartesius.show.showing import page_of
 
 GOODS = """
     import sys
@@ -97,17 +102,94 @@ def test_engines_built_one_after_the_other_are_all_kept(write):
     assert [values(one) for one in recordings] == [[0], [1], [2]]
 
 
-def test_engines_built_on_one_way_are_told_apart_by_where_their_ways_part(write):
+def test_engines_are_called_by_a_line_of_their_own_and_numbered_where_there_is_none(write):
     recordings, _ = recordings_of(ran(write(BUILT), [])[0], "")
-    assert [values(one) for one in recordings] == [[1], [2], [3]]
-    assert [one.title for one in recordings] == [
-        "line 13: first = build(1)",
-        "line 14: second = build(2)",
-        "line 15: third = Engine(both)",
+    assert [(values(one), one.title) for one in recordings] == [
+        ([1], "line 13: first = build(1)"),
+        ([2], "line 14: second = build(2)"),
+        ([3], "line 15: third = Engine(both)"),
     ]
     alone = textwrap.dedent(BUILT).partition("    second")[0]
     recordings, _ = recordings_of(ran(write(f"{alone}main()\n"), [])[0], "")
     assert [one.title for one in recordings] == ["line 8: engine = Engine(both)"]
+    text = textwrap.dedent(BUILT) + "    main()\n    Engine(both).push(a, 4)"
+    recordings, _ = recordings_of(ran(write(text, "again.py"), [])[0], "")
+    assert [(values(one), one.title) for one in recordings] == [
+        ([1], "line 8: engine = Engine(both)"),
+        ([2], "line 8: engine = Engine(both) (2)"),
+        ([3], "line 15: third = Engine(both)"),
+        ([1], "line 8: engine = Engine(both) (3)"),
+        ([2], "line 8: engine = Engine(both) (4)"),
+        ([3], "line 15: third = Engine(both) (2)"),
+        ([4], "line 21: Engine(both).push(a, 4)"),
+    ]
+
+
+HELPED = """
+    import os
+    import sys
+    from cartesius import Engine, Reactive
+    from restrictions import cartesian
+    a = Reactive("a")
+    engine = Engine(cartesian(a, Reactive("b")))
+    engine.push(a, (__name__, sys.argv[1:]))
+"""
+
+
+def made(kind, write, folder):
+    """Return how a program is called, of a kind that Python runs."""
+    path = Path(write(HELPED, "some_program.py"))
+    if kind == "zip":
+        with ZipFile(folder / "app.pyz", "w") as file:
+            file.writestr("__main__.py", f"import beside_main{path.read_text()}")
+            file.writestr("beside_main.py", "")
+        return str(folder / "app.pyz")
+    if kind == "compiled":
+        return py_compile.compile(str(path), str(folder / "program.pyc"), doraise=True)
+    if kind == "zipped module":
+        with ZipFile(folder / "library.zip", "w") as file:
+            file.write(path, "zipped_program.py")
+        sys.path.insert(0, str(folder / "library.zip"))
+        return "zipped_program"
+    return str(path.rename(folder / "without_suffix"))
+
+
+@pytest.mark.parametrize("kind", ["zip", "compiled", "zipped module", "without a suffix"])
+def test_whatever_python_runs_is_run(write, tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    program, name = ran(f"{made(kind, write, tmp_path)}:engine", ["x"])
+    recordings, chosen = recordings_of(program, name)
+    assert values(recordings[chosen]) == [("__main__", ["x"])]
+    assert recordings[chosen].title.startswith("line 7: ")
+
+
+def test_a_module_finds_its_package_and_what_is_beside_a_file_comes_first(write, tmp_path, monkeypatch):
+    folder = tmp_path / "its_package"
+    folder.mkdir()
+    (folder / "helper_of_program.py").write_text("word = 'inside'")
+    (folder / "__main__.py").write_text("from .helper_of_program import word\nfrom . import helper_of_program\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    program, _ = ran("its_package", [])
+    assert program.main.word == "inside"
+    assert program.main.__spec__ is not None
+    assert (program.main.__spec__.name, program.main.__package__) == ("its_package.__main__", "its_package")
+    monkeypatch.syspath_prepend(folder)  # it has a helper of the same name
+    write("word = 'beside'", "helper_of_program.py")
+    program, _ = ran(write("from helper_of_program import word"), [])
+    sys.modules.pop("helper_of_program")
+    assert program.main.word == "beside"
+
+
+def test_a_program_may_go_elsewhere(write, tmp_path, monkeypatch):
+    write("word = 'beside'", "helper_of_program.py")
+    write("import os\nos.mkdir('other')\nos.chdir('other')\n")
+    monkeypatch.chdir(tmp_path)
+    program, _ = ran("program.py", [])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    with program.in_place():
+        assert __import__("helper_of_program").word == "beside"
+    sys.modules.pop("helper_of_program")
+    assert Path(program.path) == tmp_path / "program.py"
 
 
 PICKLED = """
@@ -145,6 +227,8 @@ def test_while_it_is_made_again_python_finds_the_program_as_when_it_ran(write):
     with program.in_place():
         opened = Answers(recordings, chosen, "test").open({"run": 0})
     assert (opened["failure"], opened["steps"]) == ("", 2)
+    page = page_of(recordings, chosen, "test", program.in_place)
+    assert page.answers["open"]({"run": 0}) == opened
     assert (sys.modules["__main__"], sys.argv, sys.path) == (main, argv, path)
 
 
@@ -216,9 +300,9 @@ def test_a_program_that_is_not_there_is_named_by_what_is_near(write, tmp_path):
 
 
 def test_a_module_is_found_by_its_name():
-    path, module, name = located("examples.restrictions:engine")
-    assert path.endswith("examples/restrictions/__main__.py")
-    assert (module, name) == ("examples.restrictions", "engine")
+    path, spec, name = located("examples.restrictions:engine")
+    assert path.parts[-3:] == ("examples", "restrictions", "__main__.py")
+    assert (spec and spec.name, name) == ("examples.restrictions.__main__", "engine")
 
 
 @pytest.mark.parametrize(
@@ -278,7 +362,7 @@ def test_to_an_engine_that_is_named_events_come_as_to_that_engine(write, tmp_pat
     events = [{"input": "order", "value": {"item": "tea"}, "at": at} for at in (30, 1)]
     (tmp_path / "events.jsonl").write_text("\n".join(map(json.dumps, events)))
     recording = fed(program, name, tmp_path / "events.jsonl", Engine)
-    assert recording.options == recording_of(program.names["engine"], "test").options
+    assert recording.options == recording_of(program.main.engine, "test").options
     assert recording.options["unit"] == timedelta(hours=1)
     assert recording.title == "correlate(order, ship), cartesian(order) over events.jsonl"
     replay = Replay(recording, (*recording.outputs, *recording.options["pulled"]), 10)
@@ -359,3 +443,22 @@ def test_without_its_extra_the_command_says_what_to_install(write, monkeypatch, 
     assert main(["show", write(GOODS)]) == 1
     said = "python -m cartesius show: expected the package uvicorn but it is not installed"
     assert capsys.readouterr().err == f'{said}; pip install "cartesius-joins[edit]"\n'
+
+
+@pytest.mark.parametrize("options", [[], ["--events"]])
+def test_the_server_does_not_find_what_is_beside_the_program_and_its_answers_do(write, monkeypatch, capsys, options):
+    found = []
+
+    def run(self, sockets):
+        found.append((list(sys.path), sys.modules["__main__"]))
+        client = TestClient(self.config.app, base_url="http://127.0.0.1:8000")
+        token = {"X-Token": capsys.readouterr().out.partition("#")[2].split()[0]}
+        opened = client.post("/api/open", json={"run": 0}, headers=token).json()
+        found.append((opened["failure"], opened["steps"]))
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    before = list(sys.path), sys.modules["__main__"]
+    events = "".join(json.dumps({"input": name, "value": 1}) + "\n" for name in "ab")
+    options = [*options, *(write(events, "events.jsonl") for _ in options)]
+    assert main(["show", f"{write(PICKLED)}:engine", "--no-browser", *options, "--", "x"]) == 0
+    assert found == [before, ("", 2)]

@@ -62,7 +62,12 @@ class Folder:
 def _closed(monkeypatch):
     """Close the databases that a test has opened: Python 3.13 warns of those that are left open."""
     opened, connect = [], sqlite3.connect
-    monkeypatch.setattr(sqlite3, "connect", lambda *where, **how: opened.append(connect(*where, **how)) or opened[-1])
+
+    def noted(*where, **how):
+        opened.append(found := connect(*where, **how))
+        return found
+
+    monkeypatch.setattr(sqlite3, "connect", noted)
     yield
     for one in opened:
         with suppress(sqlite3.ProgrammingError):  # of another thread, which closes it
