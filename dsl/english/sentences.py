@@ -251,7 +251,7 @@ def names_of(sources: Sequence[Declaration], terms: Iterable[Term]) -> Names:
 def _said(term: Term, names: Names) -> Iterator[tuple[Term, Names]]:
     """Yield all values that are said in a term, with how things are called there: in a total also otherwise."""
     for part in all_parts(term):
-        if part.kind != TRUTH or isinstance(part, Observation | Prediction | Named):
+        if part.kind != TRUTH or isinstance(part, Observation | Named):
             yield part, names
         if isinstance(part, Prediction):
             yield Observation(part.source, part.field), names

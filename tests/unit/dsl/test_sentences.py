@@ -425,6 +425,7 @@ def test_a_name_is_not_taken_for(what):
         return made.describe()
 
     assert described(ALIKE[what][0]) != described(ALIKE[what][1])
+    assert what != "a field" or 'the "The Draught" must' in described(vessel.draught)  # capitals tell nobody apart
 
 
 def test_every_name_is_explained_wherever_it_stands():
