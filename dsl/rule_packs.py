@@ -553,7 +553,7 @@ class RulePack:
 
     @property
     def names(self) -> Names:
-        """How fields and named expressions are called, in `describe` and wherever else something is said of the pack."""
+        """How fields and named expressions are called, in `describe` and wherever else a pack is told of."""
         return self._describer.names
 
     @property
