@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
     from cartesius import Reactive
     from cartesius.language.lenience import OnError
+    from dsl.english.naming import Names
     from dsl.judgements.passing import Passage
     from dsl.meaning.evaluation import Row
     from dsl.meaning.verdicts import Verdict
@@ -548,7 +549,16 @@ class RulePack:
         >>> print(port.describe().splitlines()[3])
           1. For every vessel: the length must be at most 100 m, because the lock is 110 m long. (lock; critical)
         """
-        return paragraphs(Describer(self.name, self._used, self._links, self._statements, self._only).text())
+        return paragraphs(self._describer.text())
+
+    @property
+    def names(self) -> Names:
+        """How fields and named expressions are called, in `describe` and wherever else a pack is told of."""
+        return self._describer.names
+
+    @property
+    def _describer(self) -> Describer:
+        return Describer(self.name, self._used, self._links, self._statements, self._only)
 
     def __repr__(self) -> str:
         """Show name, subject and the number of statements."""

@@ -158,26 +158,33 @@ class Turning:
 
     def __call__(self, value: Any, low: Any, high: Any) -> bool | None:
         """Look; nobody knows of what is infinite."""
-        start, span = sector(low, high, self.whole)
-        turned = (value - start + self.slack) % self.whole
+        turned, span = sector(value, low, high, self.whole, self.slack)
         if turned != turned or span != span:  # noqa: PLR0124 - NaN
             return None
         return bool(turned <= span + 2 * self.slack)
 
 
-def sector(low: Any, high: Any, whole: Any) -> tuple[Any, Any]:
-    """Return where a sector begins and how far it turns: as far as a whole circle between bounds a turn apart.
+def sector(value: Any, low: Any, high: Any, whole: Any, slack: float = 0) -> tuple[Any, Any]:
+    """Return how far a value is along a sector, and how far that turns: all the way between bounds a turn apart.
 
     Bounds that are equal but for rounding are one direction, whichever of the two is ahead by a bit.
 
-    >>> sector(340, 20, 360), sector(0, 360, 360), sector(30, 30 - 1e-14, 360)[1] < 1e-13
-    ((340, 40), (0, 360), True)
+    >>> sector(350, 340, 20, 360), sector(Decimal(0), 350, 10, 360), sector(30, 30, 30 - 1e-14, 360)[1] < 1e-13
+    ((10, 40), (Fraction(10, 1), 20), True)
+
+    Args:
+        value: Where it is.
+        low: Where the sector begins.
+        high: Where it ends.
+        whole: A whole turn.
+        slack: By how much it begins earlier.
     """
+    value, low, high = exactly(value), exactly(low), exactly(high)  # a remainder of decimals may be negative
     gap = high - low
     if abs(gap) <= ROUNDING * whole:
-        return min(low, high), abs(gap)
+        return (value - min(low, high) + slack) % whole, abs(gap)
     span = gap % whole
-    return low, whole if min(span, whole - span) <= ROUNDING * whole else span
+    return (value - low + slack) % whole, whole if min(span, whole - span) <= ROUNDING * whole else span
 
 
 def both(left: Any, right: Any) -> bool | None:

@@ -18,13 +18,11 @@ from cartesius.drawing.markup import visible
 from cartesius.errors import InvalidArgument
 from dsl.audit.answer_data import EPOCH, iso, requirement_data, shown_data
 from dsl.audit.subjects import named
-from dsl.english.sentences import names_of
 from dsl.histories import History
 from dsl.histories.newest_rows import newest
 from dsl.meaning.term_expressions import STALE
 from dsl.rule_packs import RulePack
 from dsl.terms.dimensions import INSTANT, Measure
-from dsl.terms.statements import conditions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -154,8 +152,7 @@ def why(rules: RulePack | Path, data: Path | str, subject: str, at: datetime) ->
     read = _read(declared, rows, key, account)
     name = own.get("name")
     called = name if isinstance(name, str) else None
-    names = names_of(tuple(declared.values()), conditions(pack.statements))
-    return Answer(key, kind.name, called, moment, version, pack.name, since, account, tuple(read), unread, names)
+    return Answer(key, kind.name, called, moment, version, pack.name, since, account, tuple(read), unread, pack.names)
 
 
 def _in_force(path: Path, at: datetime) -> tuple[RulePack, str, tuple[datetime, str]]:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from cartesius.errors import InvalidArgument
 from cartesius.installation import needing
+from dsl.comparison.comparison_words import begun
 from dsl.comparison.verdict_differences import differences
 from dsl.comparison.verdict_spans import NOT_JUDGED, common_end, judged_here
 from dsl.histories.history_folders import NAMED, History
@@ -106,10 +107,8 @@ class Comparison:
         if self.is_empty:
             return f"nothing changes for {self.subjects:,} subjects over {self.rows:,} rows"
         one, other = self.hours("before"), self.hours("after")
-        begun = f"; {self.at_the_end:,} differences begin with the last rows" if self.at_the_end else ""
-        return (
-            f"restricted for {one:,.1f} subject-hours before, {other:,.1f} after, of {self.subjects:,} subjects{begun}"
-        )
+        said = f"restricted for {one:,.1f} subject-hours before, {other:,.1f} after, of {self.subjects:,} subjects"
+        return "; ".join(filter(None, [said, begun(self)]))
 
 
 def compare(
@@ -222,8 +221,10 @@ def _judged(
             advance(common_end(found))
         return found
     with needing("compare", "cartesius-joins[spark]"):
-        from dsl.comparison.judging_on_spark import Prepared, judged_on_spark  # noqa: PLC0415 - where it is wanted
+        from dsl.comparison.judging_on_spark import Prepared, check_spread, judged_on_spark  # noqa: PLC0415 - where it is wanted
 
+    for pack in packs:
+        check_spread(pack)
     found = []
     with TemporaryDirectory(prefix="compare-history-") as folder:
         prepared = [Prepared(each, Path(folder) / str(number)) for number, each in enumerate(histories)]

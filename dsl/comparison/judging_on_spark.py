@@ -25,7 +25,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from cartesius.analysis.partition_choice import NoPartition
+from cartesius.analysis.partition_choice import NoPartition, chosen_partition
 from cartesius.errors import InvalidArgument
 from dsl.comparison.verdict_spans import NOTHING, VerdictSpans, add_name, said
 from dsl.histories.field_columns import TIME, joined
@@ -90,6 +90,20 @@ def local_spark() -> Iterator[SparkSession]:
             spark.stop()
 
 
+def check_spread(pack: RulePack) -> None:
+    """Raise `InvalidArgument` if the rules cannot be spread over buckets, before anything is written for them."""
+    try:
+        chosen_partition((pack.table(),), in_order=True)
+    except NoPartition as error:
+        subject = next(iter(pack.declarations))
+        message = (
+            f"compare: expected rules that spread each {subject} over Spark by itself but those of version"
+            f" {pack.version} are about pairs, or about totals over the others ({error.reason}); leave out --spark"
+            " (spark=), and they are judged in this process"
+        )
+        raise InvalidArgument(message) from error
+
+
 class Prepared:
     """A history as files that Spark reads, and what was seen of it while they were written."""
 
@@ -132,27 +146,16 @@ def judged_on_spark(
         prepared: What was observed.
         end: Until when time goes on behind the rows, in microseconds since the epoch.
         progress: Called now and then, from another thread, with about how many rows are judged.
-
-    Raises:
-        InvalidArgument: The rules cannot be spread over buckets.
     """
     subject = next(iter(prepared.rows))
-    try:
-        results = correlate_frames(
-            pack.table(),
-            prepared.frames(spark),
-            event_time=TIME,
-            buckets=max(_LEAST, -(-prepared.rows[subject] // _ROWS)),
-            close=False,
-            until=moment_of(end),
-        ).results
-    except NoPartition as error:
-        message = (
-            f"compare: expected rules that spread each {subject} over Spark by itself but those of version"
-            f" {pack.version} are about pairs, or about totals over the others ({error.reason}); leave out --spark"
-            " (spark=), and they are judged in this process"
-        )
-        raise InvalidArgument(message) from error
+    results = correlate_frames(
+        pack.table(),
+        prepared.frames(spark),
+        event_time=TIME,
+        buckets=max(_LEAST, -(-prepared.rows[subject] // _ROWS)),
+        close=False,
+        until=moment_of(end),
+    ).results
     wanted = results.select(f.unix_micros("end"), "change", "key", "status", "because.name", "because.missing")
 
     def judge() -> VerdictSpans:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
-from dsl.english.naming import ARTICLES, Names
+from dsl.english.naming import ARTICLES, Names, called
 from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, TRUTH, Measure, turn
 from dsl.terms.negations import conjuncts, operands_of, positive
@@ -122,10 +122,11 @@ def noun(term: Term, names: Names, article: bool = True) -> str:
             return the + (own if source.name == names.subject else f"{source.name.replace('_', ' ')} {own}")
         case Constant(value, kind):
             return constant(value, kind)
-        case Named(name, _):
-            if term in names.alike:
-                return f'{the}"{name}"'
-            return name if name.lower().startswith(ARTICLES) else the + name
+        case Named(name, operand):
+            said = called(name, in_quotes=term in names.alike)
+            if term in names.several:
+                said += f" ({noun(operand, names, article=False)})"
+            return said if said.lower().startswith(ARTICLES) else the + said
         case Arithmetic(operator, left, right):
             level = _SUM if operator in "+-" else _PRODUCT
             sign = "×" if operator == "*" else operator  # noqa: RUF001 - the sign of multiplication is meant
@@ -170,9 +171,8 @@ def _phrase(condition: Term, form: Form, names: Names) -> Phrase:
         case Not(Observation() | Named() as operand):
             return attrs.evolve(_phrase(operand, "is", names), negative=True)
         case Observation() | Named():
-            return Phrase(
-                f'"{noun(condition, names, article=False).strip(chr(34))}"', "", own=_field(condition), holds=True
-            )
+            said = noun(condition, names, article=False)
+            return Phrase(said if said.startswith('"') else f'"{said}"', "", own=_field(condition), holds=True)
         case Throughout(first, last, inner):
             span = f"throughout the time from {noun(first, names)} to {noun(last, names)}"
             return Phrase(None, f"{span}, {_phrase(positive(inner), form, names).text(form)}")

@@ -4,6 +4,8 @@ A sentence says whom it is about, under which conditions, what must be so, why, 
 name, severity and reference. Sentences stand under their location; names, sources and the columns of the table of
 verdicts are explained below them. The text form for editing is another one (`RulePack.to_text`).
 
+This module is over 300 lines because it has every part of a description, so that one place says how all are named.
+
 Source: DESIGN.md, section 6.
 """
 
@@ -15,8 +17,9 @@ from typing import TYPE_CHECKING, final
 
 import attrs
 
-from dsl.english.naming import ARTICLES, Names
+from dsl.english.naming import ARTICLES, Names, called
 from dsl.english.phrases import clauses, listed, noun, phrase, plural, together
+from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import TRUTH, Choice, Measure
 from dsl.terms.negations import conjuncts, positive
 from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, conditions
@@ -93,9 +96,9 @@ class Describer:
 
     def text(self) -> str:
         """Return the whole description."""
-        blocks = [f'The rules "{self.pack}" for each {self._subject}', *self._considered(), *self._rules()]
-        blocks += [block for block in (self._meanings(), self._origins(), self._columns()) if block]
-        return "\n\n".join(blocks) + "\n"
+        blocks = [[f'The rules "{self.pack}" for each {self._subject}'], self._considered(), *self._rules()]
+        blocks += [self._meanings(), self._origins(), self._columns()]
+        return "\n\n".join("\n".join(map(_one_line, block)) for block in blocks if block) + "\n"
 
     @property
     def _subject(self) -> str:
@@ -107,17 +110,17 @@ class Describer:
         said = phrase(self.only, "is", self.names).text("is")
         return [f"A {self._subject} is considered unless it is known to be otherwise: {said}."]
 
-    def _rules(self) -> list[str]:
+    def _rules(self) -> list[list[str]]:
         groups: dict[str, list[str]] = {}
         for guards, requirement in _requirements(self.statements, ()):
             located = [guard for guard in guards if isinstance(guard, Located)]
             place = self._place(located[-1]) if located else "everywhere"
             groups.setdefault(place, []).append(self.sentence(guards, requirement))
         if not groups:
-            return [f"There are no requirements: every {self._subject} is allowed."]
+            return [[f"There are no requirements: every {self._subject} is allowed."]]
         numbers = count(1)
         return [
-            "\n".join([_capital(place), *(f"  {next(numbers)}. {sentence}" for sentence in sentences)])
+            [_capital(place), *(f"  {next(numbers)}. {sentence}" for sentence in sentences)]
             for place, sentences in groups.items()
         ]
 
@@ -144,14 +147,15 @@ class Describer:
         if circumstances:
             who += f", when {listed(circumstances, ', and')}"
         must = phrase(requirement.condition, "must", self.names).text("must")
-        because = f", because {_one_line(requirement.because).rstrip('.')}" if requirement.because else ""
-        name = None if requirement.name in {"", text(requirement.condition)} else requirement.name
-        notes = [_one_line(note) for note in (name, requirement.severity, requirement.reference) if note]
+        reason = (requirement.because or "").strip().rstrip(".")
+        because = f", because {reason}" if reason else ""
+        name = None if requirement.name == text(requirement.condition) else requirement.name
+        notes = [note for note in (name, requirement.severity, requirement.reference) if note and note.strip()]
         return f"{who}: {must}{because}. ({'; '.join(notes)})"
 
     def _place(self, located: Located) -> str:
         """Return what a location is called: the row that the subject is linked to, and its id."""
-        place, where = str(located.place), _where(located)
+        place, where = str(located.place).strip(), _where(located)
         kind = next((link.source.name for link in self.links if link.value == where), None)
         if kind is None or place.lower().startswith(kind.lower()):
             return place
@@ -166,11 +170,11 @@ class Describer:
         said = noun(where, self.names, article=False)
         return f"at {place}" if where.field in {"location", "berth", "place"} else f"whose {said} is {place}"
 
-    def _meanings(self) -> str:
+    def _meanings(self) -> list[str]:
         """Explain the named expressions that the rules use."""
         named = dict.fromkeys(part for term in self._terms for part in all_parts(term) if isinstance(part, Named))
-        lines = [f"  {each.name}: {self._meaning(each.operand)}" for each in named]
-        return "\n".join(["What the names mean", *lines]) if lines else ""
+        lines = [f"  {called(each.name)}: {self._meaning(each.operand)}" for each in named]
+        return ["What the names mean", *lines] if lines else []
 
     def _meaning(self, operand: Term) -> str:
         if operand.kind != TRUTH or isinstance(operand, Observation):
@@ -178,7 +182,7 @@ class Describer:
         said = phrase(operand, "is", self.names).text("is")
         return said if isinstance(operand, Junction) else said.removeprefix("the ")
 
-    def _origins(self) -> str:
+    def _origins(self) -> list[str]:
         """Say which row of each source is looked at, and in which units its figures are."""
         used = dict.fromkeys(
             (part.source, part.field)
@@ -198,7 +202,7 @@ class Describer:
             age = "" if source.stale_after is None else f", missing when older than {_duration(source.stale_after)}"
             name = source.name.replace("_", " ")
             lines.append(f"  {name}: {self._rows(source)}{age}{'; ' if fields else ''}{', '.join(fields)}")
-        return "\n".join(["Where the figures come from", *lines])
+        return ["Where the figures come from", *lines]
 
     def _rows(self, source: Declaration) -> str:
         """Say which row of a source is looked at."""
@@ -210,10 +214,10 @@ class Describer:
             return f"the row whose {key} is {noun(link.value, self.names)}"
         return f"one row for every {self._subject}" if source.key is None else "all rows"
 
-    def _columns(self) -> str:
+    def _columns(self) -> list[str]:
         lines = [f"  {name}: {meaning.format(subject=self._subject)}" for name, meaning in COLUMNS]
         lines += [f"    {name}: {meaning}" for name, meaning in ENTRIES]
-        return "\n".join(["The columns of the table of verdicts", *lines])
+        return ["The columns of the table of verdicts", *lines]
 
 
 def names_of(sources: Sequence[Declaration], terms: Iterable[Term]) -> Names:
@@ -232,16 +236,30 @@ def names_of(sources: Sequence[Declaration], terms: Iterable[Term]) -> Names:
     said = {f"{source.name}_{field}" for source in others for field, _ in source.fields}
     # The subject's fields get its name where one of them would be called like that of another source.
     spoken = Names(subject.name if said.isdisjoint(field for field, _ in subject.fields) else "")
-    called: dict[str, set[Term]] = {}
+    words: dict[tuple[str, str], set[Term]] = {}
     for term in terms:
-        for part in all_parts(term):
-            if isinstance(part, Observation | Prediction | Named):
-                read = Observation(part.source, part.field) if isinstance(part, Prediction) else part
-                words = noun(read, spoken, article=False).lower()
-                article = next((each for each in ARTICLES if words.startswith(each)), "")
-                called.setdefault(words.removeprefix(article), set()).add(read)
-    alike = (each for group in called.values() if len({_meant(each) for each in group}) > 1 for each in group)
-    return attrs.evolve(spoken, alike=frozenset(alike))
+        for part, names in _said(term, spoken):
+            said = noun(part, names, article=False).lower()
+            article = next((each for each in ARTICLES if said.startswith(each)), "")
+            words.setdefault((names.subject, said.removeprefix(article)), set()).add(part)
+    alike = [group for group in words.values() if len(set(map(_meant, group))) > 1]
+    named = [[each for each in group if isinstance(each, Named)] for group in alike]
+    several = (each for group in named if len(set(map(_meant, group))) > 1 for each in group)
+    return attrs.evolve(spoken, alike=frozenset(each for group in alike for each in group), several=frozenset(several))
+
+
+def _said(term: Term, names: Names) -> Iterator[tuple[Term, Names]]:
+    """Yield all values that are said in a term, with how things are called there: in a total also otherwise."""
+    for part in all_parts(term):
+        if part.kind != TRUTH or isinstance(part, Observation | Named):
+            yield part, names
+        if isinstance(part, Prediction):
+            yield Observation(part.source, part.field), names
+        if isinstance(part, Total):
+            of_rows = attrs.evolve(names, subject=part.source.name), attrs.evolve(names, subject="")
+            for each, called_so in zip((part.value, part.condition), of_rows, strict=True):
+                if each is not None:
+                    yield from _said(each, called_so)
 
 
 def _meant(term: Term) -> Term:
@@ -285,8 +303,9 @@ def _duration(microseconds: int) -> str:
 
 
 def _one_line(said: str) -> str:
-    """Return a text of somebody else's in one line: a line of its own would be taken for one of the rules."""
-    return " ".join(said.split())
+    """Return a line without the line breaks of names and reasons in it: what follows would be taken for a rule."""
+    first, *others = [each for each in said.splitlines() if each.strip()] or [""]
+    return " ".join([first.rstrip(), *map(str.strip, others)])
 
 
 def _capital(said: str) -> str:

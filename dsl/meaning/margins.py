@@ -177,10 +177,9 @@ def around(whole: float, on_a_bound: float = 0) -> Callable[[Any, Any, Any], Any
     """
 
     def distance(at: Any, first: Any, last: Any) -> Any:
-        start, span = sector(first, last, whole)
+        along, span = sector(at, first, last, whole)
         if span == whole:
             return None
-        along = (at - start) % whole
         if along <= span:
             return min(along, span - along)
         beyond = min(whole - along, along - span)

@@ -6,6 +6,11 @@ but no false alarm. A contradiction comes with an example of a situation that bo
 open branch of a tableau says in which set the value of each thing lies; one value of each is tried for the fields that
 are such a thing, and a few plain ones for the others.
 
+A linked row may be missing. So a link is made use of only where a condition must be true: then there is a row, and its
+key is what it is linked to. What may be left out, or written without a condition, is so whether there is a row or not.
+
+This module is over 300 lines because each flaw is looked for, and told, in terms of what is around a statement.
+
 Invariant: of an example all was evaluated, and every condition was true.
 
 Source: thesis, section 2.4; SOURCES B4; R. M. Smullyan, First-Order Logic, 1968.
@@ -27,11 +32,11 @@ from dsl.proofs.proving import branches, cannot_hold
 from dsl.terms.dimensions import INSTANT, POSITION, TRUTH, Choice, Measure
 from dsl.terms.links import followed
 from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, requirement_names
-from dsl.terms.terms import Comparison, Observation, parts
+from dsl.terms.terms import Comparison, Observation, parts, sources
 from dsl.terms.texts import constant, label, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dsl.proofs.findings import Flaw
     from dsl.proofs.formulas import Formula
@@ -45,37 +50,54 @@ if TYPE_CHECKING:
 class _Around:
     """What is around a statement."""
 
-    guards: tuple[Term, ...]
-    """Conditions, the outermost first."""
+    considered: tuple[Term, ...]
+    """The condition under which a subject is judged; it need not be true, but must not be false."""
+    guards: tuple[Term, ...] = ()
+    """Conditions that must be true, the outermost first."""
     links: Sequence[Link] = ()
-    """How the rows of other sources are found: of a row that is there the key is what it is linked to."""
+    """How the rows of other sources are found, in order."""
     place: str | int | None = None
     is_of_pairs: bool = False
     """Whether it is about a subject and another one."""
 
     @property
     def applies(self) -> All:
-        return All(tuple(self.formula(guard) for guard in self.guards))
+        return All((*map(formula, self.considered), *map(self.certain, self.guards)))
 
-    def formula(self, condition: Term, holds: bool = True) -> Formula:
-        """Return the formula of a condition of the pack."""
-        return formula(followed(condition, self.links), holds)
+    @property
+    def applies_for_certain(self) -> All:
+        """What of that is so even where linked rows are missing, for then a subject is judged."""
+        linked = {link.source for link in self.links}
+        considered = tuple(each for each in self.considered if linked.isdisjoint(sources(each)))
+        return attrs.evolve(self, considered=considered).applies
 
-    def witness(self, guards: Iterable[Term]) -> str | None:
-        """Return a situation in which conditions of the pack hold, as `witness` does."""
-        return witness([followed(guard, self.links) for guard in guards])
+    def certain(self, condition: Term) -> Formula:
+        """Return the formula of a condition that is true, so of rows that are there: and of what they are linked to."""
+        linked = followed(condition, self.links)
+        plain = formula(condition)
+        return plain if linked == condition else All((plain, formula(linked)))
+
+    def witness(self) -> str | None:
+        """Return a situation in which all conditions hold, as `witness` does."""
+        return witness([followed(each, self.links) for each in (*self.considered, *self.guards)])
 
     def where(self, *conditions: Term) -> str:
         """Return where something is so, with the links that are needed to see why."""
-        read = {part for each in (*self.guards, *conditions) for part in parts(each)}
-        linked = (Comparison("==", link.key, link.value) for link in self.links if link.key in read)
-        return _where((*self.guards, *linked))
+        around = (*self.considered, *self.guards)
+        read = {part for each in (*around, *conditions) for part in parts(each)}
+        linked: list[Term] = []
+        for link in reversed(self.links):  # the last first: it may lead to the key of one before
+            if link.key in read:
+                read.update(parts(link.value))
+                linked.insert(0, Comparison("==", link.key, link.value))
+        return _where((*around, *linked))
 
     def inside(self, statement: Conditional | Located | Against) -> _Around:
         """Return what is around the statements in the block of ``statement``."""
         guards = self.guards if statement.condition == EVERY_PAIR else (*self.guards, statement.condition)
         place = statement.place if isinstance(statement, Located) else self.place
-        return _Around(guards, self.links, place, self.is_of_pairs or isinstance(statement, Against))
+        is_of_pairs = self.is_of_pairs or isinstance(statement, Against)
+        return attrs.evolve(self, guards=guards, place=place, is_of_pairs=is_of_pairs)
 
 
 @attrs.frozen(eq=False)
@@ -95,11 +117,12 @@ class _Rule:
 
     @classmethod
     def of(cls, requirement: Requirement, around: _Around) -> _Rule:
-        holds, fails = around.formula(requirement.condition), around.formula(requirement.condition, holds=False)
-        met = Some((*(around.formula(guard, holds=False) for guard in around.guards), holds))
-        subjects = frozenset(literal.subject for literal in literals(holds))
-        applies = around.applies
-        return cls(requirement, around, All((applies, holds)), met, All((applies, fails)), subjects)
+        condition, guards = requirement.condition, around.guards
+        met = Some((*(formula(guard, holds=False) for guard in guards), formula(condition)))
+        violated = All((*map(formula, guards), formula(condition, holds=False)))
+        subjects = frozenset(literal.subject for literal in literals(around.certain(condition)))
+        kept = All((around.applies, around.certain(condition)))
+        return cls(requirement, around, kept, met, violated, subjects)
 
     def implies(self, other: _Rule) -> bool:
         """Whether it is proved that wherever this one fails, the other does."""
@@ -122,7 +145,7 @@ def flaws(
         considered: The condition under which a subject is judged at all; None: always.
     """
     live: list[_Rule] = []
-    found = list(_each(statements, _Around(() if considered is None else (considered,), links), live))
+    found = list(_each(statements, _Around(() if considered is None else (considered,), links=links), live))
     return (*found, *_pairs(live), *_names(live))
 
 
@@ -131,12 +154,12 @@ def _each(statements: Sequence[Statement], around: _Around, live: list[_Rule]) -
     outer = around.applies
     for statement in statements:
         written, where = text(statement.condition), around.where(statement.condition)
-        holds, fails = around.formula(statement.condition), around.formula(statement.condition, holds=False)
-        never, always = cannot_hold(outer, holds), cannot_hold(outer, fails)
+        never = cannot_hold(outer, around.certain(statement.condition))
+        always = cannot_hold(around.applies_for_certain, formula(statement.condition, holds=False))
         if isinstance(statement, Requirement):
             if always:
                 yield _finding("never fails", statement, f"{written} holds{where or _ANYWHERE}")
-            elif never and (example := around.witness(around.guards)) is not None:
+            elif never and (example := around.witness()) is not None:
                 said = f"{written} cannot hold{where}{_so(example, around)}"
                 yield _finding("always fails", statement, said)
             elif not never:
@@ -164,9 +187,9 @@ def _pairs(rules: list[_Rule]) -> Iterator[Finding]:
     for one, other in pairs:
         if one in redundant or other in redundant or one.around.is_of_pairs != other.around.is_of_pairs:
             continue
-        guards = tuple(dict.fromkeys((*one.around.guards, *other.around.guards)))
-        if cannot_hold(one.kept, other.kept) and (example := one.around.witness(guards)) is not None:
-            yield _contradiction(one, other, guards, example)
+        both = attrs.evolve(one.around, guards=tuple(dict.fromkeys((*one.around.guards, *other.around.guards))))
+        if cannot_hold(one.kept, other.kept) and (example := both.witness()) is not None:
+            yield _contradiction(one, other, both, example)
 
 
 def _subsumed(weak: _Rule, strong: _Rule) -> Finding:
@@ -179,11 +202,9 @@ def _subsumed(weak: _Rule, strong: _Rule) -> Finding:
     return Finding("subsumed", weak.requirement.name, said, names, weak.requirement.written, fix)
 
 
-def _contradiction(one: _Rule, other: _Rule, guards: tuple[Term, ...], example: str) -> Finding:
-    said = (
-        f"{text(one.requirement.condition)} and {text(other.requirement.condition)} cannot both hold{_where(guards)}"
-        f"{_so(example, one.around)}"
-    )
+def _contradiction(one: _Rule, other: _Rule, both: _Around, example: str) -> Finding:
+    first, second = one.requirement.condition, other.requirement.condition
+    said = f"{text(first)} and {text(second)} cannot both hold{both.where(first, second)}{_so(example, both)}"
     fix = f"change one of them, or the conditions around {_called(other)}, so that they do not meet"
     names = one.requirement.name, other.requirement.name
     return Finding("contradiction", one.requirement.name, said, names, one.requirement.written, fix)
@@ -230,7 +251,7 @@ def _called(rule: _Rule) -> str:
     return "another" if name == text(rule.requirement.condition) else repr(name)
 
 
-def _where(guards: tuple[Term, ...]) -> str:
+def _where(guards: Sequence[Term]) -> str:
     return f" where {' and '.join(text(guard) for guard in guards)}" if guards else ""
 
 

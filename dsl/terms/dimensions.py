@@ -287,11 +287,11 @@ def turn(kind: Kind) -> float | None:
 def slack(operand: Kind, *bounds: Kind) -> float:
     """Return how far beyond a bound still counts as on it, in the operand's unit.
 
-    A turn that is no whole number (2π) is rounded, and so is what is converted from its unit, or to it.
+    What is converted from another unit is rounded, and so is a turn that is no whole number (2π).
 
     >>> from dsl.units import degrees, radians
     >>> slack(degrees.measure, degrees.measure), slack(degrees.measure, radians.measure)
     (0, 3.6e-10)
     """
-    turns = [turn(each) or 0 for each in (operand, *bounds)]
-    return 0 if all(each == round(each) for each in turns) else turns[0] * ROUNDING
+    whole = turn(operand) or 0
+    return 0 if whole == round(whole) and all(turn(each) == whole for each in bounds) else whole * ROUNDING

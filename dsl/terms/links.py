@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from dsl.refusals.errors import InvalidRule, refusal
-from dsl.terms.terms import Comparison, Declaration, Known, Observation, Term, operands, sources
+from dsl.terms.terms import Comparison, Declaration, Observation, Term, operands, sources
 from dsl.terms.texts import text
 
 if TYPE_CHECKING:
@@ -68,8 +68,6 @@ def followed(term: Term, links: Sequence[Link]) -> Term:
     if isinstance(term, Observation):
         value = next((link.value for link in links if link.key == term), None)
         return term if value is None else followed(value, links)
-    if isinstance(term, Known):
-        return term  # what is known need not have a row
     inner = operands(term)
     fields = {field.name: getattr(term, field.name) for field in attrs.fields(type(term))}
     changed = {name: followed(value, links) for name, value in fields.items() if any(value is each for each in inner)}

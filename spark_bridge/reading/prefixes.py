@@ -10,7 +10,7 @@ Source: Spark's EventTimeWatermarkExec (whole milliseconds, nothing before 1970)
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from cartesius.data.events import EPOCH
 from cartesius.errors import InvalidArgument
 from spark_bridge.reading.options import MARK
 from spark_bridge.transport.envelope import column, objection
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from spark_bridge.transport.dead_letters import Plausible
     from spark_bridge.transport.source_frames import Source
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 CLOCK: Final = -1
 """Stands for a source: what comes of it is the clock, in microseconds, as text."""
 
@@ -69,7 +69,7 @@ def checked_until(until: datetime | None, *, close: bool, is_streaming: bool, ha
     if not isinstance(until, datetime) or until.utcoffset() is None:
         message = f"correlate_frames: expected a datetime with a zone for until= but got {until!r}"
         raise InvalidArgument(message)
-    return (until - _EPOCH) // timedelta(microseconds=1)
+    return (until - EPOCH) // timedelta(microseconds=1)
 
 
 def clock_rows(
@@ -101,9 +101,11 @@ def clock_rows(
     )
     is_whole = f.lit(True) if not isinstance(watermark, dict) else f.count("mark") == len(timed)
     mark = f.min("mark") if isinstance(watermark, dict) else f.max("mark")
-    if until is not None:
+    if until is None:
+        is_whole &= mark > 0  # as Spark's watermark
+    else:
         mark = f.greatest(mark, f.lit(until))  # which passes over the null of no rows
-    clock = latest.agg(f.when(is_whole & (mark > 0), mark + 1).alias("clock")).where("clock IS NOT NULL")
+    clock = latest.agg(f.when(is_whole, mark + 1).alias("clock")).where("clock IS NOT NULL")
     bucket = f.explode(f.sequence(f.lit(0), f.lit(buckets - 1))).alias("bucket")
     chunk = f.col("clock").cast("string").cast("binary").alias("chunk")
     return clock.select(bucket, f.lit(CLOCK).alias("source"), f.lit(None).cast("timestamp_ltz").alias("at"), chunk)

@@ -6,7 +6,8 @@ import pytest
 
 from dsl import RulePack
 from dsl.comparison import compare
-from dsl.comparison.comparison_picture import draw
+from dsl.comparison.comparison_picture import Figure, draw
+from dsl.comparison.verdict_spans import VerdictSpans, common_end
 
 DAY = "2020-06-30T"
 VESSEL = "pack: p\nsubject: vessel\nsource vessel by mmsi:\n    mmsi: number\n"
@@ -72,6 +73,9 @@ def test_a_history_before_1970_ends_with_its_last_row(tmp_path):
     pack = RulePack.from_text(f"{VESSEL}it must hold that mmsi is at least 2\n")
     (tmp_path / "vessel.csv").write_text("time,mmsi\n1950-01-01T00:00Z,1\n1950-01-01T03:00Z,1\n")
     assert compare(pack, pack, tmp_path).hours("after") == 3
+    seen, without_rows = VerdictSpans(), VerdictSpans()
+    seen.saw((-9, -5), 2)
+    assert common_end([seen, without_rows]) == -5
 
 
 def test_a_history_of_one_moment_is_drawn(tmp_path):
@@ -80,3 +84,15 @@ def test_a_history_of_one_moment_is_drawn(tmp_path):
     (tmp_path / "vessel.csv").write_text(f"time,mmsi\n{DAY}12:00Z,1\n")
     draw(compare(pack, pack, tmp_path), tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 1000
+
+
+def test_what_begins_with_the_last_rows_is_said_in_a_line_and_in_the_picture(tmp_path, monkeypatch):
+    texts: list[str] = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, _: texts.extend(each.get_text() for each in self.texts))
+    old, new = (RulePack.from_text(f"{VESSEL}it must hold that mmsi is at least {most}\n") for most in (1, 2))
+    (tmp_path / "vessel.csv").write_text(f"time,mmsi\n{DAY}12:00Z,1\n")
+    found = compare(old, new, tmp_path)
+    draw(found, tmp_path / "picture.png")
+    said = "1 of the differences begin with the last rows, and have no hours"
+    assert str(found).endswith(f"; {said}")
+    assert texts[1].endswith(f". {said}")

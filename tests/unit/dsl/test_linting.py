@@ -421,44 +421,112 @@ def keyed(part: tuple[Any, str, Any]) -> Any:
     return OPERATORS[symbol](field, value if isinstance(value, str) else value * metres)
 
 
+def linked(basin: str, depth: int, at: str | None, load: int | None) -> dict[str, Any]:
+    """A ship, the dock of its basin, and the crane there: as far as there are rows."""
+    return {
+        "ship": {"id": 1, "basin": basin, "depth": depth},
+        "dock": None if at is None else {"id": basin, "crane": at},
+        "crane": None if at is None or load is None else {"id": at, "load": load},
+    }
+
+
+LINKED = [linked(*each) for each in product(KEYS, (-1, 0, 1), (*KEYS, None), (-1, 0, 1, None))]
+
+
+def so(part: tuple[Any, str, Any], situation: dict[str, Any]) -> bool | None:
+    """Whether a condition holds; None where nobody knows, as there is no row."""
+    field, symbol, value = part
+    row = situation[field.term.source.name]
+    return None if row is None else bool(OPERATORS[symbol](row[field.term.field], value))
+
+
 @settings(max_examples=150)
-@given(blocks=st.lists(st.tuples(st.lists(KEYED, max_size=2), KEYED), min_size=1, max_size=3))
-def test_what_is_found_is_so_of_linked_rows(blocks):
-    """A subject in basin A at dock B was an example of a contradiction; it is linked to the dock of its basin."""
-    made = RulePack("port", subject=ship, links=[dock.id == ship.basin, crane.id == dock.crane])
+@given(
+    blocks=st.lists(st.tuples(st.lists(KEYED, max_size=2), KEYED), min_size=1, max_size=3),
+    only=st.none() | KEYED,
+)
+def test_what_is_found_is_so_of_linked_rows_that_may_be_missing(blocks, only):
+    """A subject in basin A at dock B was an example of a contradiction; it is linked to the dock of its basin.
+
+    Then, that it must be at dock A made it needless that it be in basin A; but nothing is restricted by a dock that is
+    missing.
+    """
+    links = [dock.id == ship.basin, crane.id == dock.crane]
+    made = RulePack("port", subject=ship, links=links, only=None if only is None else keyed(only))
     with made:
         for number, (guards, part) in enumerate(blocks):
             with ExitStack() as stack:
                 for guard in guards:
                     stack.enter_context(when(keyed(guard)))
                 require(keyed(part), str(number))
-    situations = [
-        {"ship": (basin, depth), "dock": (basin, at), "crane": (at, load)}
-        for basin, depth, at, load in product(KEYS, (-1, 0, 1), KEYS, (-1, 0, 1))
-    ]
-
-    def so(part: tuple[Any, str, Any], situation: dict[str, Any]) -> bool:
-        field, symbol, value = part
-        seen = situation[field.term.source.name][0 if field.term.field in ("basin", "id") else 1]
-        return bool(OPERATORS[symbol](seen, value))
+    judged = [each for each in LINKED if only is None or so(only, each) is not False]
 
     def applies(number: int, situation: dict[str, Any]) -> bool:
         return all(so(guard, situation) for guard in blocks[number][0])
+
+    def verdict(number: int, situation: dict[str, Any]) -> bool | None:
+        guards = [so(guard, situation) for guard in blocks[number][0]]
+        holds = so(blocks[number][1], situation)
+        if holds or False in guards:
+            return True
+        return None if holds is None or None in guards else False
 
     for finding in made.lint():
         if finding.kind in ("unused source", "duplicate name"):
             continue
         numbers = [int(name) for name in finding.concerns]
-        met = [each for each in situations if all(applies(number, each) for number in numbers)]
+        met = [each for each in judged if all(applies(number, each) for number in numbers)]
         holds = [[so(blocks[number][1], each) for number in numbers] for each in met]
         match finding.kind:
             case "never applies":
                 assert not met
             case "never fails":
                 assert all(map(all, holds))
+            case "always applies":
+                guards = blocks[numbers[0]][0]
+                titles = [f"when({text(keyed(each).term)})" for each in guards]
+                places = [place for place, title in enumerate(titles) if title == finding.rule]
+                assert any(
+                    all(so(guards[place], each) for each in judged if all(so(guard, each) for guard in guards[:place]))
+                    for place in places
+                )
+            case "subsumed":
+                weak, strong = numbers
+                assert all(verdict(strong, each) is not True for each in judged if verdict(weak, each) is None)
+                assert all(verdict(strong, each) is False for each in judged if verdict(weak, each) is False)
             case "always fails" | "contradiction":
                 assert met
                 assert not any(map(all, holds))
+
+
+def test_what_a_missing_row_leaves_undecided_is_not_called_needless():
+    """Without a row of the dock one of these is undecided: neither makes the other needless."""
+    made = RulePack("port", subject=ship, links=[dock.id == ship.basin])
+    with made:
+        require(dock.id == "A", "dock")
+        require(ship.basin == "A", "basin")
+    assert [each.kind for each in made.lint()] == []
+    made = RulePack("port", subject=ship, links=[dock.id == ship.basin], only=dock.id == "A")
+    with made:
+        require(ship.basin == "A", "basin")
+        with when(ship.basin == "B"):
+            require(ship.depth >= 5 * metres, "deep")
+    assert made.check({"ship": {"id": 1, "basin": "B", "depth": 1}, "dock": None}).status == "restricted"
+    assert made.lint() == ()
+
+
+def test_the_links_that_a_finding_needs_are_named_through_a_chain_of_them():
+    chained = Source("crane", key="id", id=str)
+    made = RulePack("port", subject=ship, links=[dock.id == ship.basin, chained.id == dock.id])
+    with made:
+        with when(ship.basin == "A"), when(chained.id == "B"):
+            require(ship.depth <= 1 * metres, "dead")
+        require(chained.id == "A", "crane")
+        require(ship.basin == "B", "basin")
+    never, both = made.lint()
+    links = "dock.id == ship.basin and crane.id == dock.id"
+    assert never.text == f'crane.id == "B" cannot hold where ship.basin == "A" and {links}'
+    assert both.text == f'crane.id == "A" and ship.basin == "B" cannot both hold where {links}: each such subject fails'
 
 
 def test_a_block_that_no_linked_row_can_be_in_never_applies():

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from itertools import product
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dsl import DimensionMismatch, InvalidRule, Source, between, require
+from cartesius import Engine
+from cartesius.columns.results import events_of
+from dsl import DimensionMismatch, InvalidRule, RulePack, Source, between, require
 from dsl.meaning.evaluation import Situation, compiled
 from dsl.meaning.margins import margin
 from dsl.terms.dimensions import turn
@@ -17,9 +21,9 @@ from dsl.units import degrees, metres, radians, unit
 from tests.unit.dsl.harbour import berth, status, tugs, vessel, wind
 
 
-def in_range(of):
-    """Return what `between` says of a value and two bounds in a unit."""
-    given = Source("given", key=None, value=of, low=of, high=of)
+def in_range(of, bounds=None):
+    """Return what `between` says of a value in a unit and two bounds, in the same or another."""
+    given = Source("given", key=None, value=of, low=bounds or of, high=bounds or of)
     evaluate = compiled(between(given.value, given.low, given.high).term, {"given": 0})
     return lambda value, low, high: evaluate(Situation([{"value": value, "low": low, "high": high}]))
 
@@ -64,6 +68,77 @@ def test_radians_mean_the_same(value, low, high):
 )  # fmt: skip
 def test_directions_by_hand(value, low, high, expected):
     assert around(value, low, high) is expected
+
+
+COMPASS = Source("compass", key="id", id=int, value=degrees, low=degrees, high=degrees)
+SECTORS = list(product((-350, -10, 0, 30, 350, 370), repeat=3))
+
+
+@pytest.mark.parametrize(
+    ("make", "type_"),
+    [(int, pa.int64()), (float, pa.float64()), (Decimal, pa.decimal128(10, 2)), (Decimal, None)],
+    ids=["int", "float", "decimal128", "Decimal"],
+)
+def test_every_type_of_number_turns_alike_in_rows_columns_and_margins(make, type_):
+    """The remainder of a Decimal has the sign of what is divided, so 30 was between 40 and 50, and allowed."""
+    pack = RulePack("sectors", subject=COMPASS)
+    with pack:
+        require(between(COMPASS.value, COMPASS.low, COMPASS.high), "sector")
+    expected = {}
+    for number, (value, low, high) in enumerate(SECTORS):
+        beyond = min((low - value) % 360, (value - high) % 360)
+        expected[number] = None if walk(value, low, high) else -beyond
+    rows = [
+        {"id": number, **{name: make(angle) for name, angle in zip(("value", "low", "high"), each, strict=True)}}
+        for number, each in enumerate(SECTORS)
+    ]
+    assert {row["id"]: room(pack.check({"compass": row})) for row in rows} == expected
+    engine, source = Engine(pack.table(), lateness=0), pack.sources["compass"]
+    times = range(1, len(rows) + 1)
+    if type_ is None:
+        pushed = [out for time, row in zip(times, rows, strict=True) for out in engine.push(source, row, at=time)]
+        pushed.extend(engine.advance(len(rows) + 1))
+    else:
+        values = {name: pa.array([row[name] for row in rows]) for name in rows[0]}
+        columns = pa.table({name: each.cast(type_) if name != "id" else each for name, each in values.items()})
+        batch = {"value": columns.to_struct_array(), "at": pa.array(times), "order": pa.array(range(len(rows)))}
+        pushed = events_of(engine.push_many({source: pa.table(batch)}))
+    assert {out.value.key: room(out.value.value) for out in pushed} == expected
+
+
+def room(verdict):
+    """The margin of the one requirement, if it fails."""
+    return None if verdict.status == "allowed" else verdict.because[0].margin[0]
+
+
+def test_a_decimal_meets_bounds_that_are_floats():
+    """It raised: Python subtracts no float from a Decimal."""
+    condition = between(COMPASS.value, 350.5 * degrees, 10.5 * degrees).term
+    inside = compiled(condition, {"compass": 0})
+    assert [inside(Situation([{"value": Decimal(each)}])) for each in ("0", "10.5", "10.6", "-9.5")] == [
+        True, True, False, True,
+    ]  # fmt: skip
+
+
+WHOLE_TURNS = {name: unit(name) for name in ("degree", "arcminute", "gradian", "turn")}
+
+
+@pytest.mark.parametrize(("own", "other"), list(product(WHOLE_TURNS, repeat=2)))
+def test_a_value_on_a_bound_is_inside_whatever_unit_that_is_in(own, other):
+    """Arcminutes are converted to degrees by a division, which is rounded: every third one on a bound was outside."""
+    inside = in_range(WHOLE_TURNS[own], WHOLE_TURNS[other])
+    a, b = (round(turn(WHOLE_TURNS[each].measure)) for each in (own, other))
+    for step in range(0, 3600, 7):
+        low, high = step / 3600 * b, (step + 100) / 3600 * b
+        assert inside(step / 3600 * a, low, high), (step, "low")
+        assert inside((step + 100) / 3600 * a, low, high), (step, "high")
+        assert not inside((step + 101) / 3600 * a, low, high), step
+
+
+def test_decimals_of_one_unit_are_exact():
+    bound = Decimal("10.00000000000001")
+    assert not around(bound, 0, Decimal(10))
+    assert around(bound, 0, bound)
 
 
 def a_bit(value, way):

@@ -393,6 +393,41 @@ def test_fields_and_names_that_mean_different_things_are_told_apart():
     ]
 
 
+tide_outlook = Source("tide", key=None, gauge_level=int, forecast=True).at(vessel.eta)
+gauge_outlook = Source("tide_gauge", key=None, level=int, forecast=True).at(vessel.eta)
+power, fleet = named("power", 2 * tug.power), named("number of Tugs", number_of(tug) + 1)
+ALIKE = {
+    "the value of a total": (sum_of(tug.power), sum_of(power)),
+    "a field in a condition of a total": (
+        number_of(tug, where=tug.power >= 5), number_of(tug, where=named("tug power", tug.power + 1) >= 5),
+    ),
+    "a total": (number_of(tug), fleet),
+    "a prediction": (
+        outlook.at(vessel.eta).level, named("outlook level predicted for the eta", 2 * outlook.at(vessel.eta).level),
+    ),
+    "another prediction": (tide_outlook.gauge_level, gauge_outlook.level),
+    "a field": (vessel.draught, named("The Draught", vessel.draught * 2)),
+    "another of the same name": (named("limit", vessel.draught), named("limit", vessel.length)),
+    "a sum": (vessel.draught + vessel.length + vessel.beam, vessel.draught + named("length + beam", vessel.beam)),
+    "a quantity": (vessel.draught + 15 * metres, vessel.draught + named("15 m", vessel.beam)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ALIKE)
+def test_a_name_is_not_taken_for(what):
+    """Packs that differ in which of two terms is limited are described differently, though both mention both."""
+
+    def described(chosen):
+        made = RulePack("port", subject=vessel)
+        with made:
+            for number, each in enumerate((*ALIKE[what], chosen)):
+                require(each >= each * 0, str(number))
+        return made.describe()
+
+    assert described(ALIKE[what][0]) != described(ALIKE[what][1])
+    assert what != "a field" or 'the "The Draught" must' in described(vessel.draught)  # capitals tell nobody apart
+
+
 def test_every_name_is_explained_wherever_it_stands():
     outlook = Source("outlook", key=None, height=metres, forecast=True)
     crane = Source("crane", key="id", id=str, load=metres)
@@ -441,6 +476,24 @@ def test_a_reason_is_no_line_of_its_own():
         "For every vessel: the draught must be at most 3 m, because it is deep. 2. For every vessel: nothing. "
         "(a b; major; 4 1)"
     ]
+
+
+def test_no_text_of_somebody_else_makes_a_line_and_a_blank_one_says_nothing():
+    """A name, and the id of a place, could look like a rule of their own; a blank reason was said to be one."""
+
+    def described(break_: str) -> str:
+        made = RulePack(f"port{break_}all", subject=vessel, location=vessel.destination)
+        deep = named(f"deep{break_}  9. For every vessel: nothing", vessel.draught * 2)
+        with made, location(f"A{break_}  9. For every vessel: nothing"):
+            require(deep >= 1 * metres, "a", because=" \n ", reference=" ")
+            require(vessel.draught >= 1 * metres, " ")
+        return made.describe()
+
+    plain = described(" ").splitlines()
+    assert plain[3].endswith("at least 1 m. (a; major)")
+    assert plain[4].endswith("at least 1 m. (major)")
+    for break_ in ("\n", "\r\n", "\u2028", "\x85"):
+        assert len(described(break_).splitlines()) == len(plain), repr(break_)
 
 
 @given(conditions)

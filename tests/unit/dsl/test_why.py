@@ -12,7 +12,7 @@ import pytest
 
 from cartesius import Engine, Update
 from cartesius.errors import InvalidArgument
-from dsl import RulePack, Source, against, another, distance, instant, now, number_of, position, require, when
+from dsl import RulePack, Source, against, another, distance, instant, named, now, number_of, position, require, when
 from dsl.__main__ import main
 from dsl.audit import why
 from dsl.audit.answer_texts import told
@@ -229,6 +229,36 @@ def test_forecasts_are_those_that_were_issued_by_then(tmp_path: Path, minute: in
     assert answer.rows[1].count == {0: 0, 20: 1, 45: 2}[minute]
     assert "high enough" in told(answer)
     assert json.dumps(answer.data())
+
+
+def test_names_are_those_of_the_description_wherever_a_pack_reads(tmp_path: Path) -> None:
+    """Fields that only a link or only= reads were not told apart; nor did it show where a long condition ends."""
+    ship = Source("ship", key="id", id=int, deep=metres, berth=str)
+    tide, gauge = Source("tide", key=None, gauge_height=metres), Source("tide_gauge", key=None, height=metres)
+    dock = Source("dock", key="id", id=str, depth=metres)
+    place = named("deep", ship.berth)
+    pack = RulePack("port", subject=ship, links=[dock.id == place], only=gauge.height >= 0 * metres)
+    with pack:
+        require(tide.gauge_height < 15 * metres, "tide")
+        require((dock.depth >= 1 * metres) & (ship.deep >= 1 * metres), "deep")
+        with when((ship.deep > 9 * metres) | (dock.depth > 9 * metres)), when(tide.gauge_height > 20 * metres):
+            require(ship.deep <= 1 * metres, "never")
+    rows = {
+        "ship": "id,deep,berth\n{},7,5,A", "tide": "gauge_height\n{},15", "tide_gauge": "height\n{},3",
+        "dock": "id,depth\n{},A,5",
+    }  # fmt: skip
+    for name, text in rows.items():
+        (tmp_path / f"{name}.csv").write_text(f"time,{text.format('2020-06-30T00:00Z')}\n")
+    answer = why(pack, tmp_path, "7", DAY)
+    says = [each["says"] for each in answer.data()["requirements"]]
+    described = pack.describe()
+    assert says[:2] == [
+        "tide.gauge_height must be below 15 m",
+        "the dock depth must be at least 1 m, and ship.deep must be at least 1 m",
+    ]
+    assert all(each in described for each in says)
+    told_all = told(answer, with_all=True)
+    assert "Only where (either ship.deep is above 9 m or the dock depth is above 9 m) and tide.gauge_height" in told_all
 
 
 def test_a_subject_that_is_not_considered_has_no_verdict_and_that_is_said(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_what_is_met_on_the_way_around_a_circle(rows):
     agree(lambda *columns: lifted(turning, True, *columns), Lifted(turning, True), *zip(*rows, strict=True))
 
 
-A_TURN = [0.0, 0.5, math.nextafter(0.5, 1), math.nextafter(0.5, 0), 2 * math.pi, 2 * math.pi + 0.5, 3.0]
+A_TURN = [0.0, 0.5, math.nextafter(0.5, 1), math.nextafter(0.5, 0), 2 * math.pi, math.nextafter(2 * math.pi, 7), 3.0]
 
 
 @pytest.mark.parametrize("turning", [Turning(2 * math.pi, 2e-12 * math.pi), Turning(360)])
