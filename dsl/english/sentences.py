@@ -239,9 +239,9 @@ def names_of(sources: Sequence[Declaration], terms: Iterable[Term]) -> Names:
     words: dict[tuple[str, str], set[Term]] = {}
     for term in terms:
         for part, names in _said(term, spoken):
-            said = noun(part, names, article=False).lower()
-            article = next((each for each in ARTICLES if said.startswith(each)), "")
-            words.setdefault((names.subject, said.removeprefix(article)), set()).add(part)
+            plain = noun(part, names, article=False).lower()
+            article = next((each for each in ARTICLES if plain.startswith(each)), "")
+            words.setdefault((names.subject, plain.removeprefix(article)), set()).add(part)
     alike = [group for group in words.values() if len(set(map(_meant, group))) > 1]
     named = [[each for each in group if isinstance(each, Named)] for group in alike]
     several = (each for group in named if len(set(map(_meant, group))) > 1 for each in group)

@@ -74,4 +74,4 @@ def test_rules_about_the_others_are_refused_before_anything_is_written(tmp_path,
             require(number_of(other, where=other.berth == vessel.berth) <= 3)
     (tmp_path / "vessel.csv").write_text("time,mmsi,draught,berth\n2020-06-30T00:00Z,1,9,A\n")
     with pytest.raises(InvalidArgument, match=r"about pairs, or about totals over the others .*; leave out --spark"):
-        compare(old, new, tmp_path, spark=object())
+        compare(old, new, tmp_path, spark=object())  # type: ignore[arg-type]  # it is not asked

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from matplotlib.figure import Figure
 
 from dsl import RulePack
 from dsl.comparison import compare
-from dsl.comparison.comparison_picture import Figure, draw
+from dsl.comparison.comparison_picture import draw
 from dsl.comparison.verdict_spans import VerdictSpans, common_end
 
 DAY = "2020-06-30T"

@@ -127,7 +127,7 @@ WHOLE_TURNS = {name: unit(name) for name in ("degree", "arcminute", "gradian", "
 def test_a_value_on_a_bound_is_inside_whatever_unit_that_is_in(own, other):
     """Arcminutes are converted to degrees by a division, which is rounded: every third one on a bound was outside."""
     inside = in_range(WHOLE_TURNS[own], WHOLE_TURNS[other])
-    a, b = (round(turn(WHOLE_TURNS[each].measure)) for each in (own, other))
+    a, b = (round(turn(WHOLE_TURNS[each].measure) or 0) for each in (own, other))
     for step in range(0, 3600, 7):
         low, high = step / 3600 * b, (step + 100) / 3600 * b
         assert inside(step / 3600 * a, low, high), (step, "low")
