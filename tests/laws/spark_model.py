@@ -109,7 +109,7 @@ def planned(
             by_bucket[max(bucket, 0)].append(chunk)
         return by_bucket
 
-    def clock_rows(_: object, __: object, ___: object, watermark: Any) -> None:
+    def clock_rows(_: object, __: object, ___: object, watermark: Any, until: None) -> None:
         found["is_prefix"] = True
         if watermark is not None:
             one = {"": watermark} if isinstance(watermark, str) else watermark

@@ -241,5 +241,5 @@ def test_a_deletion_before_any_row_of_a_topic_deletes_nothing():
         yield Delete(7)
         yield Item({"mmsi": 7}, 5, 5)
 
-    asyncio.run(follow(feed, {"vessel": topic()}, Event()))
+    asyncio.run(follow(feed, {"vessel": topic()}, Event()))  # type: ignore[arg-type]  # what is asked of one
     assert taken == [("vessel", 5, {"mmsi": 7})]
