@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack
 
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct.direct_texts import WRAP, DirectText, event_text, widen
-from cartesius.effects.operations import Missing
 from cartesius.expressions.value_functions import as_held
+from cartesius.language.reactives import Undeclared
 from cartesius.plan.nodes import OF_JOINS, Announce, AsTable, May, Now, Recall, TakeBack, Upsert, Visit
 from cartesius.programs.doors import checked_value
 from cartesius.results.outputs import Events
@@ -335,13 +335,13 @@ class RowChange(JoinChange):
     def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
         super().__init__(join, slot, steps, lateness, **link)
         self._by: Any = next(one.node.key for one in join.installed if isinstance(one.node, Upsert))
-        if not isinstance(self._by, Missing):
+        if not isinstance(self._by, Undeclared):
             self._if_update = ""
         if slot.memory.finds:  # it may be taken back, and is known by what it was
             self.identity = "identity" if self._follows else DirectText.identity
 
     def _take_in(self) -> None:
-        if isinstance(self._by, Missing):  # its values are changes
+        if isinstance(self._by, Undeclared):  # its values are changes
             self._lines.add("""
                 if type(value) is not Update and type(value) is not Delete:
                     raise LeftToClauses("a value is no change")
@@ -356,7 +356,7 @@ class RowChange(JoinChange):
         self._lines.add(f"key = {read}")
 
     def _before_all(self) -> None:
-        if self._join.batch.rank.is_oldest_first or isinstance(self._by, Missing):
+        if self._join.batch.rank.is_oldest_first or isinstance(self._by, Undeclared):
             super()._before_all()
         self._lines.add("oldest, newest, numbers = {}, {}, {}")
         with self._lines.under("if len(results) > 1:"), self._lines.under("for result in results:"):
@@ -380,7 +380,7 @@ class RowChange(JoinChange):
                 self._leave_if("True", self._count(Fate.REPLACED))
 
     def _row(self) -> None:
-        if isinstance(self._by, Missing):
+        if isinstance(self._by, Undeclared):
             super()._row()
         else:
             self._number()

@@ -5,12 +5,12 @@ A declared reactive is pushed into an engine; a derived one carries its pattern,
 
 from __future__ import annotations
 
+import enum
 from collections.abc import AsyncIterable, Iterable
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, final, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, final, overload
 
 from cartesius.data.codec import storable
-from cartesius.effects.operations import MISSING, Missing
 from cartesius.errors import InvalidArgument
 from cartesius.language.orders import Order, checked_order
 
@@ -33,7 +33,15 @@ else:
 
 Items: TypeAlias = "Iterable[Any] | AsyncIterable[Any]"
 
-storable(Missing)  # as the key of a table that declares none
+
+@storable
+class Undeclared(enum.Enum):
+    """That a table does not declare its key: rows come as `Update` and `Delete` only. An enum, to survive copying."""
+
+    KEY = "undeclared"
+
+
+UNDECLARED: Final = Undeclared.KEY
 
 
 @final
@@ -85,7 +93,7 @@ class Reactive(Generic[Payload, Carried]):
         name: str,
         *,
         table: Literal[True],
-        key: str | Missing | None = MISSING,
+        key: str | Undeclared | None = UNDECLARED,
         type: type[Kind],
         fields: Iterable[str] = (),
         items: Items | None = None,
@@ -99,7 +107,7 @@ class Reactive(Generic[Payload, Carried]):
         name: str,
         *,
         table: bool = False,
-        key: str | Missing | None = MISSING,
+        key: str | Undeclared | None = UNDECLARED,
         type: type | None = None,
         fields: Iterable[str] = (),
         items: Items | None = None,
@@ -112,7 +120,7 @@ class Reactive(Generic[Payload, Carried]):
         name: str,
         *,
         table: bool = False,
-        key: str | Missing | None = MISSING,
+        key: str | Undeclared | None = UNDECLARED,
         type: type | None = None,
         fields: Iterable[str] = (),
         items: Items | None = None,

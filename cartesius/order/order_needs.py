@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 from cartesius.data.records import path_of
-from cartesius.effects.operations import MISSING, Missing
 from cartesius.expressions.expressions import Expression, Field, KeyOf, Part
 from cartesius.language.families import alone, arrive, ended, enter, push, relation, tick, totals
 from cartesius.language.orders import ROW
+from cartesius.language.reactives import UNDECLARED, Undeclared
 from cartesius.language.restriction_base import slot_families
 from cartesius.plan import facts
 from cartesius.plan.nodes import Relation, Sessions
@@ -219,8 +219,8 @@ def row_feature(join: Join, slot: Slot) -> Feature:
     """Return what the rows of a table are told apart by."""
     if not slot.reactive.table:
         for one in join.installed:
-            key = facts.row_key(one, MISSING)  # a life has one of its own
-            if slot in facts.row_slots(one) and not isinstance(key, Missing):
+            key = facts.row_key(one, UNDECLARED)  # a life has one of its own
+            if slot in facts.row_slots(one) and not isinstance(key, Undeclared):
                 return key  # type: ignore[no-any-return]  # a name or a function
     return ROW
 

@@ -8,9 +8,8 @@ from cartesius.data.codec import pack
 from cartesius.data.events import EARLIEST, Delete, Update
 from cartesius.data.null_values import is_null
 from cartesius.data.records import wrap
-from cartesius.effects.operations import MISSING
 from cartesius.errors import EngineBroken, InvalidArgument, NotStorable
-from cartesius.language.reactives import Reactive
+from cartesius.language.reactives import UNDECLARED, Reactive
 from cartesius.storage.memories import checked_row_key
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def checked_value(reactive: Reactive, value: Any) -> Any:
         return Update(_checked_key(reactive, value.key), wrap(value.value))
     if isinstance(value, Delete):
         return Delete(_checked_key(reactive, value.key), value.row)
-    if reactive.key is MISSING:
+    if reactive.key is UNDECLARED:
         message = (
             f"push: expected an Update or a Delete for the table {reactive.name!r} but got {value!r}"
             f" (type={type(value).__name__}); write Update(key, value)"
@@ -100,7 +99,7 @@ def _checked_key(reactive: Reactive, key: Any) -> Any:
     if reactive.key is None:  # a table of one row
         return ()
     found = checked_row_key(key, "push", f" of a row of {reactive.name!r}")
-    if reactive.key is not MISSING and is_null(key):
+    if reactive.key is not UNDECLARED and is_null(key):
         message = (
             f"push: expected a row of {reactive.name!r} with a value for its key {reactive.key!r} but got {key!r};"
             " a null key matches nothing"

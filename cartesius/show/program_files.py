@@ -27,9 +27,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius.core.engine_core import EngineCore
 from cartesius.data.events import Delete, Update
-from cartesius.effects.operations import MISSING
 from cartesius.errors import CartesiusError, InvalidArgument, shortened
-from cartesius.language.reactives import Reactive
+from cartesius.language.reactives import UNDECLARED, Reactive
 from cartesius.show.recordings import options_of, recording_of
 
 if TYPE_CHECKING:
@@ -274,7 +273,7 @@ def _take(engine: Any, said: Any) -> None:
             engine.end(_input(engine, name))
         case {"input": str(name), "value": value, **other} if other.keys() <= {"at"}:
             reactive = _input(engine, name)
-            if reactive.table and reactive.key is MISSING:
+            if reactive.table and reactive.key is UNDECLARED:
                 message = f'expected a row of the table {name!r} with its key: {{"input": …, "key": …, "value": …}}'
                 raise InvalidArgument(message)
             engine.push(reactive, value, at=_time(other))

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from cartesius import Delete, Restriction, Slot, Update, arrive, expire, forward, handles, push, set_aside
 from cartesius.data.null_values import IS_NULL
 from cartesius.data.records import wrap
-from cartesius.effects.operations import MISSING, Missing
 from cartesius.errors import InvalidArgument
 from cartesius.language.clauses import recall
+from cartesius.language.reactives import UNDECLARED, Undeclared
 from cartesius.language.restriction_base import slot_families
 from cartesius.plan import facts
 from cartesius.plan.nodes import Announce, Fold, Recall, Upsert
@@ -63,11 +63,11 @@ class upserting(Restriction):
     """
 
     slot: Slot
-    key: Any = MISSING
+    key: Any = UNDECLARED
 
     def validate(self) -> None:
         """Check the key."""
-        if not isinstance(self.key, str | Missing) and not callable(self.key):
+        if not isinstance(self.key, str | Undeclared) and not callable(self.key):
             message = (
                 f"upserting: expected a field's name or a function but got key={self.key!r}"
                 f" (type={type(self.key).__name__})"
@@ -86,7 +86,7 @@ class upserting(Restriction):
     def let_through(self, slot: Slot, event: Entry) -> None:
         """Let the event through as a change of a row."""
         value, table = event.value, None if slot.memory.finds else slot.source
-        if not isinstance(self.key, Missing):
+        if not isinstance(self.key, Undeclared):
             key = getattr(value, self.key) if isinstance(self.key, str) else self.key(value)
             key = checked_key(key, repr(self))
             if key is None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius import Update
-from cartesius.effects.operations import MISSING
 from cartesius.expressions.expressions import Apply, Expression, Field, Part
+from cartesius.language.reactives import UNDECLARED
 from restrictions.basics.selection import fifo
 from restrictions.basics.separation import momentarily
 from restrictions.gates.row_gates import announcing, upserting
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def to_table(
-    stream: Reactive, *, key: str | Callable[[Any], Any] | Any = MISSING, restrict: Restrict = None
+    stream: Reactive, *, key: str | Callable[[Any], Any] | Any = UNDECLARED, restrict: Restrict = None
 ) -> Reactive:
     """Make a table of a stream of changes, or, with a key, of plain values: the latest of each key.
 

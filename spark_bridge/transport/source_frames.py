@@ -20,8 +20,8 @@ from pyspark.sql import types as t
 
 from cartesius.analysis.partitioning import ANYHOW
 from cartesius.data.records import TAKEN, taken
-from cartesius.effects.operations import MISSING
 from cartesius.errors import InvalidArgument, near
+from cartesius.language.reactives import UNDECLARED
 from spark_bridge.columns.instances import arguments_of
 from spark_bridge.columns.values import check_supported, nullable
 from spark_bridge.transport.arrivals import Input
@@ -163,7 +163,7 @@ def table_key(name: str, reactive: Reactive) -> str | None:
     """Return the column of a table's key, or None if it has one row; raise `InvalidArgument` if it does not say."""
     if reactive.key is None or isinstance(reactive.key, str):
         return reactive.key
-    shown = "declares none" if reactive.key is MISSING else f"got key={reactive.key!r}"
+    shown = "declares none" if reactive.key is UNDECLARED else f"got key={reactive.key!r}"
     message = (
         f"correlate_frames: expected a table with a declared key for {name!r}, which {shown};"
         f' write Reactive({name!r}, table=True, key="column")'

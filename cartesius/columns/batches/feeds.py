@@ -26,8 +26,8 @@ from cartesius.columns.vectors.key_codes import nulls
 from cartesius.columns.vectors.normalising import column_of, normalised, wrapped
 from cartesius.columns.vectors.vectors import KIND, RECORD, TUPLE, Struct, Vector
 from cartesius.data.records import TAKEN, Record, taken
-from cartesius.effects.operations import MISSING
 from cartesius.errors import InvalidArgument, NotStorable
+from cartesius.language.reactives import UNDECLARED, Reactive
 from cartesius.programs.doors import check_input
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from cartesius.core.engine_core import EngineCore
     from cartesius.data.events import Time
-    from cartesius.language.reactives import Reactive
 
 ORDER: Final = "order"
 TIMES: Final = ("at", "start", "end")
@@ -132,7 +131,7 @@ class _Columns:
             got = f"{self.start[row]}..{self.end[row]} in row {row}"
             raise InvalidArgument(self._wrong("intervals with start ≤ end", got, "swap them"))
         self.deletes = self._deleted() if reactive.table else None
-        self.key = self._given_keys() if reactive.table and reactive.key is MISSING else None
+        self.key = self._given_keys() if reactive.table and reactive.key is UNDECLARED else None
         self.payload = self._payload()
         if reactive.table and self.key is None:
             declared = reactive.key  # None: it is a table of one row
@@ -341,7 +340,7 @@ def lists_of(engine: EngineCore, feed: Feed) -> dict[str, dict[str, list[Any]]]:
         columns: dict[str, list[Any]] = {ORDER: rows.position.tolist(), **_payload(rows)}
         if feed.is_timed:
             columns |= {name: [*map(show, getattr(rows, name).tolist())] for name in ("start", "end")}
-        if rows.key is not None and reactive.key is MISSING:
+        if rows.key is not None and reactive.key is UNDECLARED:
             columns["key"] = rows.key.to_list()
         if rows.deletes is not None:
             columns["deleted"] = rows.deletes.tolist()

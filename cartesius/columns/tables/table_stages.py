@@ -27,9 +27,9 @@ from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct
 from cartesius.data.generated import commented
 from cartesius.data.null_values import is_null
 from cartesius.data.records import wrap
-from cartesius.effects.operations import Missing
 from cartesius.expressions.value_functions import of_value
 from cartesius.language.lists import equality_of
+from cartesius.language.reactives import Undeclared
 from cartesius.plan.nodes import Announce, Fold, Let, Recall, Upsert
 from cartesius.storage.conservation import Fate
 
@@ -242,4 +242,4 @@ def _key(payload: Vector, key: str | Callable[[Any], Any]) -> Vector:
 
 def has_known_keys(join: Join) -> bool:
     """Whether the keys of rows that are made of streams are computed."""
-    return not any(isinstance(one.node, Upsert) and isinstance(one.node.key, Missing) for one in join.installed)
+    return not any(isinstance(one.node, Upsert) and isinstance(one.node.key, Undeclared) for one in join.installed)
