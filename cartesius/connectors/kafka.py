@@ -197,12 +197,11 @@ class KafkaSource:
         consumer = Consumer(self._options)
         fetch: asyncio.Future[Any] = asyncio.ensure_future(asyncio.to_thread(self._assign, consumer))
         try:
-            unfinished = set(await asyncio.shield(fetch))
-            records, paused = HeldRecords(unfinished), set[int]()
-            while unfinished or self.follow:
+            records, paused = HeldRecords(await asyncio.shield(fetch), follow=self.follow), set[int]()
+            while self.follow or not records.have_ended():
                 fetch = asyncio.ensure_future(asyncio.to_thread(consumer.consume, _AT_ONCE, _POLL))
-                unfinished -= self._hold(records, await asyncio.shield(fetch), consumer)
-                while (found := records.take(waits=self.follow or bool(unfinished))) is not None:
+                self._hold(records, await asyncio.shield(fetch), consumer)
+                while (found := records.take()) is not None:
                     for item in self._given(*found):
                         yield item
                 full = records.full()
@@ -213,17 +212,14 @@ class KafkaSource:
             await asyncio.gather(fetch, return_exceptions=True)  # no thread may use it any more
             await asyncio.to_thread(consumer.close)
 
-    def _hold(self, records: HeldRecords, messages: list[Any], consumer: Consumer) -> set[int]:
-        """Hold what was read; return the partitions that have come to their ends."""
-        ended, behind = set[int](), dict[int, int]()
+    def _hold(self, records: HeldRecords, messages: list[Any], consumer: Consumer) -> None:
+        """Hold what was read, and see which partitions have come to their ends."""
         for message in messages:
             partition, error = message.partition(), message.error()
             if error is None:
                 records.add(partition, self._held(message))
-                behind[partition] = message.offset() + 1
             elif error.code() == KafkaError._PARTITION_EOF:
-                records.end(partition)
-                ended.add(partition)
+                records.end(partition, message.offset())
             elif error.code() in _GONE:
                 reason = (
                     f"KafkaSource: expected partition {partition} of {self.topic!r} to have what comes next but it was"
@@ -232,10 +228,8 @@ class KafkaSource:
                 raise InvalidArgument(reason)
             else:
                 raise KafkaException(error)
-        for partition, offset in behind.items():  # that it has ended, it says half a second later
-            if offset >= consumer.get_watermark_offsets(TopicPartition(self.topic, partition), cached=True)[1]:
-                records.end(partition)
-        return ended
+        for place in self._places(set(self._offsets)):  # known before what is new comes, and before an end does
+            records.reaches(place.partition, consumer.get_watermark_offsets(place, cached=True)[1])
 
     def _places(self, partitions: set[int]) -> list[TopicPartition]:
         return [TopicPartition(self.topic, partition) for partition in partitions]
