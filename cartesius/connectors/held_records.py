@@ -1,8 +1,8 @@
 """Held records: those of several partitions, given in the order of time, as far as each partition has it.
 
-The earliest of the partitions' first records is given when each partition has one, or is at its end: it has been read as
-far as it goes, by what its broker has said last. What is read of a partition that is ahead of the others is held, up to
-a bound, at which it is not read on.
+The earliest of the partitions' first records is given when each partition has one, or is at its end: it has been read
+as far as it goes, by what its broker has said last. What is read of a partition that is ahead of the others is held, up
+to a bound, at which it is not read on.
 
 Invariant: the records of one partition are given in its order.
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from cartesius import CartesiusError, Delete, Event
 from cartesius.connectors import FileSource, held_records, kafka
@@ -311,6 +312,37 @@ def test_what_is_no_row_is_told_when_it_is_passed_over(use):
     assert source.position["offsets"] == {0: 1, 1: 0}
     items(source)
     assert told == ["no"]
+
+
+def test_the_latest_of_some_partitions_is_no_position(use):
+    """Those that did not answer would be read from their beginnings, as if they were new."""
+    broker = use(Broker(rows({"id": 1}), rows({"id": 2}, {"id": 3})))
+    source, marks, answers = source_of(start="latest"), broker.get_watermark_offsets, [True, False]
+
+    def failing(*arguments, **options):
+        if answers and not answers.pop(0):
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        return marks(*arguments, **options)
+
+    broker.get_watermark_offsets = failing
+    with pytest.raises(NotReachable):
+        print(source.position)
+    assert source.position["offsets"] == {0: 1, 1: 2}
+
+
+def test_callbacks_that_are_the_consumers_alone_are_options_as_well(use, monkeypatch):
+    broker, asked = use(Broker(rows({"id": 1}))), []
+
+    def admin(options):
+        AdminClient(options)  # the real one, which refuses what it does not know
+        asked.append(options)
+        return broker
+
+    monkeypatch.setattr(kafka, "AdminClient", admin)
+    callbacks = {"on_commit": print, "error_cb": print}
+    source = kafka.KafkaSource("127.0.0.1:1", "orders", follow=False, options=callbacks)
+    assert values(source) == [{"id": 1}]
+    assert asked[0]["error_cb"] is print  # others, as that of OAuth, are of every client
 
 
 def sink_to(topic="orders"):
