@@ -394,11 +394,10 @@ class KafkaSink:
             self._begin()
             for event in events:
                 change = event.value
-                self._produce(
-                    result_line(event), json_text(change.key) if isinstance(change, Update | Delete) else None
-                )
+                key = json_text(change.key) if isinstance(change, Update | Delete) else None
+                self._produce(result_line(event), key)
 
-    def _produce(self, line: bytes, key: bytes | None) -> None:
+    def _produce(self, line: bytes, key: str | None) -> None:
         until = monotonic() + _DEADLINE
         while True:
             try:

@@ -69,7 +69,8 @@ def test_a_broker_that_does_not_say_what_is_committed_is_named():
 class Stuck:
     """A producer whose broker is gone: the calls named do not return, whatever time they were given."""
 
-    def __init__(self, *names):
+    def __init__(self, *names, **calls):
+        vars(self).update(calls)  # what they do instead
         self.names = names
         self.called = []
         self.goes_on = threading.Event()
@@ -182,10 +183,7 @@ fenced = failing(KafkaError._FENCED)
 
 @pytest.mark.parametrize("call", ["flush", "send_offsets_to_transaction", "commit_transaction"])
 def test_who_is_shut_out_is_told_and_closing_does_not_raise_again(call):
-    producer = Stuck()
-    setattr(producer, call, fenced)
-    producer.abort_transaction = fenced
-    sink = sink_with(producer)
+    sink = sink_with(Stuck(**{call: fenced, "abort_transaction": fenced}))
     with pytest.raises(ShutOut, match="to be the only one of its transaction= at 'paid' but another run has taken it"):
         asyncio.run(steps(sink))
     sink.close()
@@ -193,10 +191,8 @@ def test_who_is_shut_out_is_told_and_closing_does_not_raise_again(call):
 
 def test_who_is_shut_out_is_told_before_it_keeps_a_checkpoint():
     """One that it kept would stand in the way of its successor's. The broker knows only when it is asked."""
-    producer = Stuck()
-    producer.send_offsets_to_transaction = fenced
     with pytest.raises(ShutOut):
-        asyncio.run(sink_with(producer).prepare(1))
+        asyncio.run(sink_with(Stuck(send_offsets_to_transaction=fenced)).prepare(1))
     producer = Stuck()
     asyncio.run(steps(sink_with(producer)))
     assert producer.called[2:] == ["flush", "send_offsets_to_transaction", "commit_transaction", "begin_transaction"]
@@ -208,14 +204,11 @@ RESULT = Event({"id": 7}, 1, 2, 1, "paid")
 def test_who_is_shut_out_and_writes_is_told_as_well():
     """The client only says then that it has failed for good; what it was, it says when it is to abort."""
     for code, error in ((KafkaError._FATAL, ShutOut), (KafkaError.MSG_SIZE_TOO_LARGE, KafkaException)):
-        producer = Stuck()
-        producer.produce, producer.abort_transaction = failing(code), fenced
         with pytest.raises(error):
-            sink_with(producer).write([RESULT])
+            sink_with(Stuck(produce=failing(code), abort_transaction=fenced)).write([RESULT])
 
 
 def test_a_queue_that_stays_full_ends_a_run_and_one_that_is_emptied_does_not(slept):
-    producer = Stuck()
     full = 1000
 
     def produce(*_):
@@ -224,7 +217,7 @@ def test_a_queue_that_stays_full_ends_a_run_and_one_that_is_emptied_does_not(sle
         if full >= 0:
             raise BufferError
 
-    producer.produce, producer.poll = produce, slept.append
+    producer = Stuck(produce=produce, poll=slept.append)
     with pytest.raises(NotReachable, match="to take the results for 'paid' within 60 s but they did not"):
         sink_with(producer).write([RESULT])
     assert sum(slept) == pytest.approx(kafka._DEADLINE, abs=2 * kafka._POLL)
