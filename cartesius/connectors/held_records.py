@@ -1,7 +1,8 @@
 """Held records: those of several partitions, given in the order of time, as far as each partition has it.
 
-The earliest of the partitions' first records is given when each partition has one, or is known to be at its end. What
-is read of a partition that is ahead of the others is held, up to a bound, at which it is not read on.
+The earliest of the partitions' first records is given when each partition has one, or is at its end: it has been read
+as far as it goes, by what its broker has said last. What is read of a partition that is ahead of the others is held, up
+to a bound, at which it is not read on.
 
 Invariant: the records of one partition are given in its order.
 
@@ -33,7 +34,7 @@ class Held(NamedTuple):
 class HeldRecords:
     """What was read of partitions, and not given yet.
 
-    >>> records = HeldRecords([0, 1])
+    >>> records = HeldRecords([0, 1], follow=True)
     >>> records.add(0, Held(5, 0, "a"))
     >>> records.take() is None  # the other one may have an earlier one
     True
@@ -43,35 +44,49 @@ class HeldRecords:
 
     Args:
         partitions: Their numbers.
+        follow: Whether a partition that had ended and has more is waited for again; False: its first end is its last.
     """
 
-    def __init__(self, partitions: Iterable[int]) -> None:
+    def __init__(self, partitions: Iterable[int], *, follow: bool) -> None:
         self._held: dict[int, deque[Held]] = {partition: deque() for partition in sorted(partitions)}
+        self._follow = follow
+        self._read = dict.fromkeys(self._held, -1)  # the offset that each was read to; -1: nothing is known of it
         self._ended: set[int] = set()
-        self._lacking = set(self._held)  # nothing is held of them, and they may have more
         self._full: set[int] = set()
 
     def add(self, partition: int, record: Held) -> None:
         """Take the next record of a partition."""
         self._held[partition].append(record)
-        self._lacking.discard(partition)
-        self._ended.discard(partition)
+        self._read[partition] = record.offset + 1
 
-    def end(self, partition: int) -> None:
-        """Take note that nothing more is there of a partition now."""
+    def end(self, partition: int, offset: int) -> None:
+        """Take note that a partition was read to an offset, at which there was nothing more."""
+        self._read[partition] = offset
         self._ended.add(partition)
-        self._lacking.discard(partition)
 
-    def take(self, *, waits: bool = True) -> tuple[int, Held] | None:
+    def reaches(self, partition: int, offset: int) -> None:
+        """Take note of the offset that the next record written to a partition has, by the last that is known."""
+        if 0 <= offset <= self._read[partition]:
+            self._ended.add(partition)
+        elif self._follow:  # it has grown since its end was reported
+            self._ended.discard(partition)
+
+    def have_ended(self) -> bool:
+        """Return whether all partitions are at their ends."""
+        return len(self._ended) == len(self._held)
+
+    def take(self) -> tuple[int, Held] | None:
         """Return the earliest record and its partition; None: there is none, or it waits for what is to be read."""
-        heads = [(held[0].time, partition) for partition, held in self._held.items() if held]
-        if not heads or (waits and self._lacking):
+        heads = []
+        for partition, held in self._held.items():
+            if held:
+                heads.append((held[0].time, partition))
+            elif partition not in self._ended:
+                return None
+        if not heads:
             return None
         _, partition = min(heads)
-        found = self._held[partition].popleft()
-        if not self._held[partition] and partition not in self._ended:
-            self._lacking.add(partition)
-        return partition, found
+        return partition, self._held[partition].popleft()
 
     def full(self) -> set[int]:
         """Return the partitions that are not to be read on: until half of what is held of them is given."""

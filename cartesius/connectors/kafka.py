@@ -68,15 +68,22 @@ def _checked_names(call: str, servers: object, topic: object) -> None:
 
 @contextmanager
 def _asking(call: str, servers: str, topic: str) -> Iterator[None]:
-    """Say which servers, and which topic, where nobody answers."""
+    """Say which servers, and which topic, where nobody answers, or another one has taken over."""
     try:
         yield
     except KafkaException as error:
+        if error.args[0].code() in _TAKEN_OVER:
+            message = (
+                f"{call}: expected to be the only one of its transaction= at {topic!r} but another run has taken it"
+                " over; leave it to that run, or name this one otherwise"
+            )
+            raise ShutOut(message) from error
         if error.args[0].code() not in _AWAY:
             raise
         message = (
             f"{call}: expected Kafka at {servers!r}, for the topic {topic!r}, but nobody answers:"
-            f" {error.args[0].str()}; see the address, and whether it runs"
+            f" {error.args[0].str()}; see the address, and whether it runs; with options={{'log_level': 6}} the client"
+            " says more, as of TLS and passwords"
         )
         raise NotReachable(message) from error
 
@@ -197,12 +204,11 @@ class KafkaSource:
         consumer = Consumer(self._options)
         fetch: asyncio.Future[Any] = asyncio.ensure_future(asyncio.to_thread(self._assign, consumer))
         try:
-            unfinished = set(await asyncio.shield(fetch))
-            records, paused = HeldRecords(unfinished), set[int]()
-            while unfinished or self.follow:
+            records, paused = HeldRecords(await asyncio.shield(fetch), follow=self.follow), set[int]()
+            while self.follow or not records.have_ended():
                 fetch = asyncio.ensure_future(asyncio.to_thread(consumer.consume, _AT_ONCE, _POLL))
-                unfinished -= self._hold(records, await asyncio.shield(fetch), consumer)
-                while (found := records.take(waits=self.follow or bool(unfinished))) is not None:
+                self._hold(records, await asyncio.shield(fetch), consumer)
+                while (found := records.take()) is not None:
                     for item in self._given(*found):
                         yield item
                 full = records.full()
@@ -213,17 +219,14 @@ class KafkaSource:
             await asyncio.gather(fetch, return_exceptions=True)  # no thread may use it any more
             await asyncio.to_thread(consumer.close)
 
-    def _hold(self, records: HeldRecords, messages: list[Any], consumer: Consumer) -> set[int]:
-        """Hold what was read; return the partitions that have come to their ends."""
-        ended, behind = set[int](), dict[int, int]()
+    def _hold(self, records: HeldRecords, messages: list[Any], consumer: Consumer) -> None:
+        """Hold what was read, and see which partitions have come to their ends."""
         for message in messages:
             partition, error = message.partition(), message.error()
             if error is None:
                 records.add(partition, self._held(message))
-                behind[partition] = message.offset() + 1
             elif error.code() == KafkaError._PARTITION_EOF:
-                records.end(partition)
-                ended.add(partition)
+                records.end(partition, message.offset())
             elif error.code() in _GONE:
                 reason = (
                     f"KafkaSource: expected partition {partition} of {self.topic!r} to have what comes next but it was"
@@ -232,10 +235,8 @@ class KafkaSource:
                 raise InvalidArgument(reason)
             else:
                 raise KafkaException(error)
-        for partition, offset in behind.items():  # that it has ended, it says half a second later
-            if offset >= consumer.get_watermark_offsets(TopicPartition(self.topic, partition), cached=True)[1]:
-                records.end(partition)
-        return ended
+        for place in self._places(set(self._offsets)):  # known before what is new comes, and before an end does
+            records.reaches(place.partition, consumer.get_watermark_offsets(place, cached=True)[1])
 
     def _places(self, partitions: set[int]) -> list[TopicPartition]:
         return [TopicPartition(self.topic, partition) for partition in partitions]
@@ -246,21 +247,23 @@ class KafkaSource:
             partitions = _partitions(consumer, "KafkaSource", self.topic)
             self._check_id()
             begins_late = self.start == "latest" and not self._offsets  # else it is new, and nobody has read any of it
+            offsets = dict(self._offsets)  # nothing of it counts before all have answered
             for partition in partitions:
                 low, high = consumer.get_watermark_offsets(TopicPartition(self.topic, partition), timeout=_PATIENCE)
-                offset = self._offsets.setdefault(partition, high if begins_late else low)
+                offset = offsets.setdefault(partition, high if begins_late else low)
                 if not low <= offset <= high:
                     message = (
                         f"KafkaSource: expected partition {partition} of {self.topic!r} to have the offset {offset},"
                         f" where the checkpoint goes on, but it has {low} to {high}: records are lost to it; begin anew"
                     )
                     raise InvalidArgument(message)
-        consumer.assign([TopicPartition(self.topic, partition, self._offsets[partition]) for partition in partitions])
+        self._offsets = offsets
+        consumer.assign([TopicPartition(self.topic, partition, offsets[partition]) for partition in partitions])
         return partitions
 
     def _check_id(self) -> None:
         """Take note of the id of the topic, and raise if it is not that of the position."""
-        admin = AdminClient(self._own)
+        admin = AdminClient({name: value for name, value in self._own.items() if name != "on_commit"})
         described = admin.describe_topics(TopicCollection([self.topic]), request_timeout=_PATIENCE)
         topic_id = str(described[self.topic].result().topic_id)
         if self._id not in (None, topic_id):
@@ -347,7 +350,8 @@ class KafkaSink:
         self._has_begun = False
         self._step: Future[Any] | None = None
         common = {"log_level": _CRITICAL, **(options or {}), "bootstrap.servers": servers}
-        self._producer = Producer({**common, "transactional.id": transaction})
+        self._options = {**common, "transactional.id": transaction}
+        self._producer = Producer(self._options)
         self._marks = Consumer({**common, "group.id": f"cartesius.{transaction}", "enable.auto.commit": False})
         with _asking("KafkaSink", servers, topic):
             _partitions(self._marks, "KafkaSink", topic)
@@ -355,48 +359,73 @@ class KafkaSink:
     def _begin(self) -> None:
         """Shut out who has used the transaction before; what it has left open is aborted."""
         if not self._has_begun:
-            with _asking("KafkaSink", self._servers, self.topic):
-                self._producer.init_transactions(_PATIENCE)
-            self._producer.begin_transaction()
             self._has_begun = True
+            self._producer.init_transactions(_PATIENCE)
+            self._producer.begin_transaction()
 
     def committed(self) -> int:
-        """Return the number of the last checkpoint whose results are committed; 0: none.
+        """Return the number of the last checkpoint whose results are committed; 0: none. It begins anew with that.
 
         Raises:
             NotReachable: Nobody answers.
         """
-        self._begin()  # what another run commits later would not count
-        [mark] = _insist(lambda: self._marks.committed([TopicPartition(self.topic, 0)], timeout=_PATIENCE))
+
+        def work() -> list[TopicPartition]:
+            if self._has_begun:  # by another run, which this one shuts out, with what it has left open or at work
+                self._producer, self._has_begun = Producer(self._options), False
+            self._begin()  # what another run commits later would not count
+            return _insist(lambda: self._marks.committed([TopicPartition(self.topic, 0)], timeout=_PATIENCE))
+
+        with self._asking():
+            [mark] = _started(work).result(_DEADLINE)
         return max(mark.offset, 0)
 
     def seek(self, position: None) -> None:
         """Do nothing: what was not committed is aborted."""
 
     def write(self, events: Sequence[Event]) -> None:
-        """Write results; nobody sees them before `commit`."""
-        self._begin()
-        for event in events:
-            change = event.value
-            is_change = isinstance(change, Update | Delete)
-            key = json_text(change.key) if is_change else None
-            while True:
-                try:
-                    self._producer.produce(self.topic, result_line(event), key)
-                    break
-                except BufferError:  # its queue is full
-                    self._producer.poll(_POLL)
+        """Write results; nobody sees them before `commit`.
+
+        Raises:
+            NotReachable: The brokers have taken nothing for a minute.
+            ShutOut: Another run has the transaction's name now.
+        """
+        with self._asking():
+            self._begin()
+            for event in events:
+                change = event.value
+                key = json_text(change.key) if isinstance(change, Update | Delete) else None
+                self._produce(result_line(event), key)
+
+    def _produce(self, line: bytes, key: str | None) -> None:
+        until = monotonic() + _DEADLINE
+        while True:
+            try:
+                return self._producer.produce(self.topic, line, key)
+            except BufferError:  # its queue is full
+                if monotonic() >= until:
+                    raise TimeoutError from None
+                self._producer.poll(_POLL)
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError._FATAL:
+                    self._producer.abort_transaction(_CLOSING)  # which says what was fatal
+                raise
 
     async def prepare(self, number: int) -> None:
-        """Send what was written.
+        """Send what was written, and the number of the checkpoint: who is shut out keeps none.
 
         Raises:
             NotReachable: The brokers have not taken it within a minute.
+            ShutOut: Another run has the transaction's name now.
         """
+        producer = self._producer
 
         def work() -> None:
             self._begin()
-            self._producer.flush()
+            producer.flush()
+            mark = TopicPartition(self.topic, 0, number)
+            group = self._marks.consumer_group_metadata()
+            _insist(lambda: producer.send_offsets_to_transaction([mark], group, _PATIENCE))
 
         await self._awaited(work)
 
@@ -407,13 +436,11 @@ class KafkaSink:
             NotReachable: The brokers have not done it within a minute; the next start finds out whether they did.
             ShutOut: Another run has the transaction's name now.
         """
+        producer = self._producer  # also when another run has begun with this sink
 
         def work() -> None:
-            mark = TopicPartition(self.topic, 0, number)
-            group = self._marks.consumer_group_metadata()
-            _insist(lambda: self._producer.send_offsets_to_transaction([mark], group, _PATIENCE))
-            _insist(lambda: self._producer.commit_transaction(_PATIENCE))
-            self._producer.begin_transaction()
+            _insist(lambda: producer.commit_transaction(_PATIENCE))
+            producer.begin_transaction()
 
         await self._awaited(work)
 
@@ -433,22 +460,21 @@ class KafkaSink:
     async def _awaited(self, work: Callable[[], object]) -> None:
         """Do a step of the transaction in a thread, and wait for it no longer than to the deadline."""
         self._step = _started(work)
-        try:
+        with self._asking():
             await asyncio.wait_for(asyncio.wrap_future(self._step), _DEADLINE)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Say what to do where the deadline has come, or nobody answers, or another one has taken over."""
+        try:
+            with _asking("KafkaSink", self._servers, self.topic):
+                yield
         except TimeoutError:
             message = (
                 f"KafkaSink: expected the brokers to take the results for {self.topic!r} within {_DEADLINE:g} s but"
                 " they did not; see whether they are there, and start the process again: it goes on from the checkpoint"
             )
             raise NotReachable(message) from None
-        except KafkaException as error:
-            if error.args[0].code() not in _TAKEN_OVER:
-                raise
-            message = (
-                f"KafkaSink: expected to be the only one of its transaction= at {self.topic!r} but another run has"
-                " taken it over; leave it to that run, or name this one otherwise"
-            )
-            raise ShutOut(message) from error
 
 
 def _started(work: Callable[[], Answer]) -> Future[Answer]:

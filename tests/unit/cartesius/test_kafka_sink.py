@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
-from threading import Event
 from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from cartesius import Event
 from cartesius.connectors import kafka
 from cartesius.errors import NotReachable, ShutOut
 
@@ -36,8 +37,8 @@ def slept(monkeypatch):
 
 
 def sink_asking(consumer):
-    sink = object.__new__(kafka.KafkaSink)
-    sink.topic, sink._marks, sink._has_begun = "paid", consumer, True
+    sink = sink_with(Stuck())
+    sink._marks = consumer
     return sink
 
 
@@ -57,13 +58,22 @@ def test_patience_ends_and_other_errors_come_out_at_once(slept):
     assert slept == []
 
 
+def test_a_broker_that_does_not_say_what_is_committed_is_named():
+    for code in (KafkaError._TIMED_OUT, KafkaError._TRANSPORT):
+        with pytest.raises(
+            NotReachable, match=r"Kafka at 'nowhere:9092', .* options=\{'log_level': 6\} .* TLS and pass"
+        ):
+            sink_asking(Consumer(code)).committed()
+
+
 class Stuck:
     """A producer whose broker is gone: the calls named do not return, whatever time they were given."""
 
-    def __init__(self, *names):
+    def __init__(self, *names, **calls):
+        vars(self).update(calls)  # what they do instead
         self.names = names
         self.called = []
-        self.goes_on = Event()
+        self.goes_on = threading.Event()
 
     def __getattr__(self, name):
         def call(*_):
@@ -84,7 +94,7 @@ def stuck(request):
 def sink_with(producer):
     sink = object.__new__(kafka.KafkaSink)
     sink.topic, sink._servers, sink._producer, sink._step = "paid", "nowhere:9092", producer, None
-    sink._has_begun = False
+    sink._has_begun, sink._options = False, {}
     sink._marks = SimpleNamespace(  # type: ignore[assignment]  # all that is asked of it
         consumer_group_metadata=lambda: "group", close=lambda: None
     )
@@ -161,14 +171,81 @@ def test_closing_waits_for_a_step_that_was_cancelled_and_aborts_what_came_behind
     assert producer.called[-4:] == ["commit_transaction", "begin_transaction", "abort_transaction", "closed"]
 
 
-def test_who_is_shut_out_is_told_and_closing_does_not_raise_again():
-    class Fenced(Stuck):
-        def abort_transaction(self, *_):
-            raise KafkaException(KafkaError(KafkaError._FENCED))
+def failing(code):
+    def call(*_):
+        raise KafkaException(KafkaError(code))
 
-        commit_transaction = abort_transaction
+    return call
 
-    sink = sink_with(Fenced())
+
+fenced = failing(KafkaError._FENCED)
+
+
+@pytest.mark.parametrize("call", ["flush", "send_offsets_to_transaction", "commit_transaction"])
+def test_who_is_shut_out_is_told_and_closing_does_not_raise_again(call):
+    sink = sink_with(Stuck(**{call: fenced, "abort_transaction": fenced}))
     with pytest.raises(ShutOut, match="to be the only one of its transaction= at 'paid' but another run has taken it"):
         asyncio.run(steps(sink))
     sink.close()
+
+
+def test_who_is_shut_out_is_told_before_it_keeps_a_checkpoint():
+    """One that it kept would stand in the way of its successor's. The broker knows only when it is asked."""
+    with pytest.raises(ShutOut):
+        asyncio.run(sink_with(Stuck(send_offsets_to_transaction=fenced)).prepare(1))
+    producer = Stuck()
+    asyncio.run(steps(sink_with(producer)))
+    assert producer.called[2:] == ["flush", "send_offsets_to_transaction", "commit_transaction", "begin_transaction"]
+
+
+RESULT = Event({"id": 7}, 1, 2, 1, "paid")
+
+
+def test_who_is_shut_out_and_writes_is_told_as_well():
+    """The client only says then that it has failed for good; what it was, it says when it is to abort."""
+    for code, error in ((KafkaError._FATAL, ShutOut), (KafkaError.MSG_SIZE_TOO_LARGE, KafkaException)):
+        with pytest.raises(error):
+            sink_with(Stuck(produce=failing(code), abort_transaction=fenced)).write([RESULT])
+
+
+def test_a_queue_that_stays_full_ends_a_run_and_one_that_is_emptied_does_not(slept):
+    full = 1000
+
+    def produce(*_):
+        nonlocal full
+        full -= 1
+        if full >= 0:
+            raise BufferError
+
+    producer = Stuck(produce=produce, poll=slept.append)
+    with pytest.raises(NotReachable, match="to take the results for 'paid' within 60 s but they did not"):
+        sink_with(producer).write([RESULT])
+    assert sum(slept) == pytest.approx(kafka._DEADLINE, abs=2 * kafka._POLL)
+    full = 10
+    sink_with(producer).write([RESULT])
+
+
+@pytest.mark.parametrize("left", [None, "flush", "commit_transaction"])
+def test_a_sink_that_another_run_had_begins_anew_with_nothing_of_it(left, monkeypatch):
+    """What that one wrote after its last checkpoint is written again; it may even be at work with it still."""
+    first, second = Stuck(left), Stuck()
+    sink = sink_with(first)
+    sink._marks.committed = lambda *_, timeout: [SimpleNamespace(offset=3)]
+    monkeypatch.setattr(kafka, "Producer", lambda options: second)
+
+    async def run():
+        sink.write([RESULT])
+        going = asyncio.ensure_future(steps(sink))
+        while left is not None and left not in first.called:
+            await asyncio.sleep(0)
+        going.cancel()
+
+    asyncio.run(run())
+    assert sink.committed() == 3
+    asyncio.run(steps(sink))
+    begun = ["init_transactions", "begin_transaction"]  # which aborts what is open, and fences who has it
+    assert second.called == [*begun, "flush", "send_offsets_to_transaction", "commit_transaction", "begin_transaction"]
+    first.goes_on.set()
+    sink.close()
+    assert second.called[6:] == ["abort_transaction"]
+    assert "abort_transaction" not in first.called

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from cartesius import CartesiusError, Delete, Event
 from cartesius.connectors import FileSource, held_records, kafka
@@ -33,8 +34,13 @@ class Broker:
     """
 
     def __init__(self, *partitions, name="orders", topic_id="first", low=0, at_a_time=500):
-        self.partitions, self.name, self.topic_id, self.low = partitions, name, topic_id, low
-        self.at_a_time, self.said, self.paused, self.places = at_a_time, set(), set(), {}
+        self.partitions, self.name, self.topic_id, self.low = (
+            [[*records] for records in partitions],
+            name,
+            topic_id,
+            low,
+        )
+        self.at_a_time, self.said, self.paused, self.places = at_a_time, {}, set(), {}
         self.error, self.is_away = None, False
 
     def client(self, options):
@@ -54,7 +60,7 @@ class Broker:
         return self.low, self.low + len(self.partitions[place.partition])
 
     def assign(self, places):
-        self.places, self.said = {place.partition: place.offset - self.low for place in places}, set()
+        self.places, self.said = {place.partition: place.offset - self.low for place in places}, {}
 
     def pause(self, places: list[TopicPartition]):
         self.paused |= {place.partition for place in places}
@@ -75,9 +81,9 @@ class Broker:
                 self.places[partition] += len(found)
                 return found
         for partition, records in enumerate(self.partitions):
-            if partition not in self.said and self.places[partition] == len(records):
-                self.said.add(partition)
-                return [Record(partition, 0, None, error=KafkaError(KafkaError._PARTITION_EOF))]
+            if self.said.get(partition) != len(records) == self.places[partition]:  # anew when it has grown
+                self.said[partition] = len(records)
+                return [Record(partition, self.low + len(records), None, error=KafkaError(KafkaError._PARTITION_EOF))]
         return []
 
     def close(self):
@@ -116,7 +122,7 @@ def items(source, most=None):
         await iterator.aclose()
         return given
 
-    return asyncio.run(found())
+    return asyncio.run(asyncio.wait_for(found(), 10))
 
 
 def values(source, most=None):
@@ -211,27 +217,69 @@ def test_a_partition_at_its_end_is_not_waited_for(use):
     assert [item.end for item in items(source_of(at="time", follow=True), 3)] == [1, 5, 6]
 
 
+@pytest.mark.parametrize("at_a_time", [1, 3, 500])
+def test_what_has_come_meanwhile_to_partitions_that_had_ended_is_merged_by_time_as_well(use, at_a_time):
+    """After an interruption all partitions have more, and the client gives it one partition after the other."""
+    broker = use(Broker(timed(0), timed(1), timed(2), at_a_time=at_a_time))
+    consume, last = broker.consume, 3
+
+    def growing(*arguments):
+        nonlocal last
+        if (
+            last < 200
+            and len(broker.said) == 3
+            and all(n == len(broker.partitions[of]) for of, n in broker.said.items())
+        ):
+            for time in range(last, last + 60):  # all that was there was read, and their ends were told
+                broker.partitions[time % 3].extend(timed(time))
+            last += 60
+        return consume(*arguments)
+
+    broker.consume = growing
+    assert [item.end for item in items(source_of(at="time", follow=True), 243)] == list(range(243))
+
+
+def test_a_partition_that_grows_is_read_to_its_first_end_if_it_is_not_followed(use):
+    """Else who writes faster than it is read keeps the source from ending."""
+    broker = use(Broker(timed(1), timed(5, 6), at_a_time=1))
+    consume = broker.consume
+
+    def growing(*arguments):
+        broker.partitions[1].extend(timed(7) if broker.said else ())
+        return consume(*arguments)
+
+    broker.consume = growing
+    broker.partitions[0].extend(timed(2))
+    assert [item.end for item in items(source_of(at="time"))][:4] == [1, 2, 5, 6]
+
+
+def test_what_an_open_transaction_holds_back_is_no_end_for_who_follows():
+    """Its end is reported where the transaction begins, and what it has written may be the earliest."""
+    for follow in (True, False):
+        records = held_records.HeldRecords([0, 1], follow=follow)
+        records.add(0, held_records.Held(5, 0, "a"))
+        records.reaches(0, 1)
+        records.end(1, 7)
+        records.reaches(1, 9)
+        assert (records.take() is None) is follow
+        assert records.have_ended() is not follow
+
+
 def test_a_partition_of_which_nothing_is_known_is_waited_for():
-    records = held_records.HeldRecords([0, 1])
+    records = held_records.HeldRecords([0, 1], follow=True)
     records.add(0, held_records.Held(5, 0, "a"))
+    records.reaches(0, 1)
+    records.reaches(1, -1001)  # what librdkafka says as long as it does not know
     assert records.take() is None
-    records.end(1)
+    records.end(1, 0)
+    records.reaches(1, 0)
     assert records.take() == (0, held_records.Held(5, 0, "a"))
     records.add(1, held_records.Held(6, 0, "b"))
-    assert records.take() is None  # of the first, too, there may be more by now
-    records.end(0)
+    records.reaches(0, 3)
+    assert records.take() is None  # of the first, too, there is more by now
+    records.end(0, 3)
+    records.reaches(0, 3)
     assert records.take() == (1, held_records.Held(6, 0, "b"))
-
-
-def test_what_comes_to_a_partition_behind_its_end_takes_nothing_from_the_others():
-    records = held_records.HeldRecords([0, 1])
-    records.add(0, held_records.Held(1, 0, "new"))
-    records.add(1, held_records.Held(2, 0, "old"))
-    assert [records.take(waits=False), records.take(waits=False), records.take(waits=False)] == [
-        (0, held_records.Held(1, 0, "new")),
-        (1, held_records.Held(2, 0, "old")),
-        None,
-    ]
 
 
 def test_a_deletion_is_at_the_latest_time_that_was_given_before_not_at_that_of_its_record(use):
@@ -264,6 +312,37 @@ def test_what_is_no_row_is_told_when_it_is_passed_over(use):
     assert source.position["offsets"] == {0: 1, 1: 0}
     items(source)
     assert told == ["no"]
+
+
+def test_the_latest_of_some_partitions_is_no_position(use):
+    """Those that did not answer would be read from their beginnings, as if they were new."""
+    broker = use(Broker(rows({"id": 1}), rows({"id": 2}, {"id": 3})))
+    source, marks, answers = source_of(start="latest"), broker.get_watermark_offsets, [True, False]
+
+    def failing(*arguments, **options):
+        if answers and not answers.pop(0):
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        return marks(*arguments, **options)
+
+    broker.get_watermark_offsets = failing
+    with pytest.raises(NotReachable):
+        print(source.position)
+    assert source.position["offsets"] == {0: 1, 1: 2}
+
+
+def test_callbacks_that_are_the_consumers_alone_are_options_as_well(use, monkeypatch):
+    broker, asked = use(Broker(rows({"id": 1}))), []
+
+    def admin(options):
+        AdminClient(options)  # the real one, which refuses what it does not know
+        asked.append(options)
+        return broker
+
+    monkeypatch.setattr(kafka, "AdminClient", admin)
+    callbacks = {"on_commit": print, "error_cb": print}
+    source = kafka.KafkaSource("127.0.0.1:1", "orders", follow=False, options=callbacks)
+    assert values(source) == [{"id": 1}]
+    assert asked[0]["error_cb"] is print  # others, as that of OAuth, are of every client
 
 
 def sink_to(topic="orders"):
