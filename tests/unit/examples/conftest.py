@@ -58,17 +58,18 @@ class Folder:
         return gzip.decompress(content) if name.endswith(".gz") else content
 
 
-@pytest.fixture(autouse=True)
-def _closed(monkeypatch):
-    """Close the databases that a test has opened: Python 3.13 warns of those that are left open."""
+@pytest.fixture(autouse=True, scope="module")
+def _closed():
+    """Close the databases that tests have opened and left: Python 3.13 warns of them."""
     opened, connect = [], sqlite3.connect
 
     def noted(*where, **how):
         opened.append(found := connect(*where, **how))
         return found
 
-    monkeypatch.setattr(sqlite3, "connect", noted)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite3, "connect", noted)
+        yield
     for one in opened:
         with suppress(sqlite3.ProgrammingError):  # of another thread, which closes it
             one.close()
