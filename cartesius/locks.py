@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
     from typing import IO, Any
 
 if sys.platform != "win32":
@@ -16,10 +19,40 @@ if sys.platform != "win32":
 _HAS_NONE = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
+@contextmanager
+def alone_with(file: int | IO[Any], *, waits: bool = True) -> Iterator[bool]:
+    """Have an open file, or folder, locked, and unlock it at the end; give whether it is, as `locked` returns it."""
+    has = locked(file, waits=waits)
+    try:
+        yield has
+    finally:
+        if has:
+            unlocked(file)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Have a folder locked, and wait until nobody else has it. Nobody is kept out of it on Windows.
+
+    >>> from pathlib import Path
+    >>> with alone_in(Path()):
+    ...     pass  # what only one process is to do at a time
+    """
+    if sys.platform == "win32":  # there a folder cannot be opened
+        yield
+    else:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            with alone_with(descriptor):
+                yield
+        finally:
+            os.close(descriptor)
+
+
 def locked(file: int | IO[Any], *, waits: bool = True) -> bool:
     """Lock an open file, or folder, until it is closed; return whether it is: it may be locked, and nobody waits.
 
-    A process that was forked off meanwhile has it open as well: who may have some calls `unlocked` before.
+    A process that was forked off meanwhile has it open as well, so it is `unlocked` before it is closed.
 
     >>> from tempfile import TemporaryFile
     >>> with TemporaryFile() as file:

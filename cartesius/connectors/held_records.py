@@ -12,6 +12,7 @@ Source: Kafka Streams' choice of the next record (KIP-353, KIP-695).
 from __future__ import annotations
 
 from collections import deque
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 if TYPE_CHECKING:
@@ -53,23 +54,32 @@ class HeldRecords:
         self._read = dict.fromkeys(self._held, -1)  # the offset that each was read to; -1: nothing is known of it
         self._ended: set[int] = set()
         self._full: set[int] = set()
+        self._firsts: list[tuple[float, int]] = []  # a heap: the time of the first record that is held of a partition
+        self._awaited = set(self._held)  # of which nothing is held, and which have not ended
 
     def add(self, partition: int, record: Held) -> None:
         """Take the next record of a partition."""
-        self._held[partition].append(record)
+        held = self._held[partition]
+        if not held:
+            heappush(self._firsts, (record.time, partition))
+            self._awaited.discard(partition)
+        held.append(record)
         self._read[partition] = record.offset + 1
 
     def end(self, partition: int, offset: int) -> None:
         """Take note that a partition was read to an offset, at which there was nothing more."""
         self._read[partition] = offset
         self._ended.add(partition)
+        self._awaited.discard(partition)
 
     def reaches(self, partition: int, offset: int) -> None:
         """Take note of the offset that the next record written to a partition has, by the last that is known."""
         if 0 <= offset <= self._read[partition]:
-            self._ended.add(partition)
+            self.end(partition, self._read[partition])
         elif self._follow:  # it has grown since its end was reported
             self._ended.discard(partition)
+            if not self._held[partition]:
+                self._awaited.add(partition)
 
     def have_ended(self) -> bool:
         """Return whether all partitions are at their ends."""
@@ -77,16 +87,16 @@ class HeldRecords:
 
     def take(self) -> tuple[int, Held] | None:
         """Return the earliest record and its partition; None: there is none, or it waits for what is to be read."""
-        heads = []
-        for partition, held in self._held.items():
-            if held:
-                heads.append((held[0].time, partition))
-            elif partition not in self._ended:
-                return None
-        if not heads:
+        if self._awaited or not self._firsts:
             return None
-        _, partition = min(heads)
-        return partition, self._held[partition].popleft()
+        _, partition = heappop(self._firsts)
+        held = self._held[partition]
+        found = held.popleft()
+        if held:
+            heappush(self._firsts, (held[0].time, partition))
+        elif partition not in self._ended:
+            self._awaited.add(partition)
+        return partition, found
 
     def full(self) -> set[int]:
         """Return the partitions that are not to be read on: until half of what is held of them is given."""

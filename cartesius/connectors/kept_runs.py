@@ -20,7 +20,7 @@ from attrs.validators import ge, instance_of
 from cartesius.data.codec import decode, encode
 from cartesius.data.inflating import loading
 from cartesius.errors import InvalidArgument, NotStorable, ShutOut, SnapshotMismatch
-from cartesius.locks import locked, unlocked
+from cartesius.locks import alone_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,17 +63,14 @@ def alone_in(folder: Path) -> Iterator[None]:
     Raises:
         InvalidArgument: Another run is in it.
     """
-    with (folder / "run.lock").open("a") as file:
-        if not locked(file, waits=False):
+    with (folder / "run.lock").open("a") as file, alone_with(file, waits=False) as is_alone:
+        if not is_alone:
             message = (
                 f"run_stream: expected checkpoints that no other run has but one is going on from {str(folder)!r}; end"
                 " that one first, also where it has been stopped, or name another folder"
             )
             raise InvalidArgument(message)
-        try:
-            yield
-        finally:
-            unlocked(file)
+        yield
 
 
 class Keeping:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import sys
 import tempfile
 from contextlib import contextmanager
 from difflib import SequenceMatcher
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Final, final
 import attrs
 
 from cartesius.errors import CartesiusError, InvalidArgument
-from cartesius.locks import locked
+from cartesius.locks import alone_in
 from dsl.editor.outline import Outline
 from dsl.refusals.errors import refusal
 from dsl.text.rule_files import text_of
@@ -106,7 +105,7 @@ class File:
         Outline(text, self.path.name)
         target = self.path.resolve()
         backup = target.with_name(target.name + BACKUP)
-        with _alone_in(target.parent):
+        with alone_in(target.parent):
             held = self._held(version)
             if held is not None and not (target.stat().st_mode & 0o222 and os.access(target, os.W_OK)):
                 got = "it is read-only; allow it, or copy the file"
@@ -127,20 +126,6 @@ class File:
             fix = [("fix", "compare the two texts, and choose one")]
             raise FileChanged(refusal(f"{self.path.name}: expected the file as it was loaded but it changed", fix, ""))
         return held
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Let one process at a time save in a folder. Windows has no such lock."""
-    if sys.platform == "win32":
-        yield
-    else:
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            locked(descriptor)
-            yield
-        finally:
-            os.close(descriptor)
 
 
 @contextmanager

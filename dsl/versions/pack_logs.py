@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, final
 import attrs
 
 from cartesius.errors import InvalidArgument
-from cartesius.locks import locked
+from cartesius.locks import alone_with
 from dsl.rule_packs import RulePack
 from dsl.versions.pack_changes import PackChanges, changes
 
@@ -105,8 +105,7 @@ class PackLog:
     def _append(self, line: str) -> None:
         added = line.encode() + b"\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a+b") as file:
-            locked(file)  # another process may be adding, too
+        with self.path.open("a+b") as file, alone_with(file):  # another process may be adding, too
             file.seek(0)
             content = file.read()
             whole = self._whole(content)
