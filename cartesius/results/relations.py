@@ -8,15 +8,12 @@ Source: Arasu, Babu, Widom, VLDB Journal 2006 (CQL); Dindar et al., VLDB Journal
 
 from __future__ import annotations
 
-import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
-
 from cartesius.data.events import Event
 from cartesius.data.window_spans import REPORTED
-from cartesius.results.unchanged_values import is_equal
+from cartesius.results.unchanged_values import bucket_of, is_equal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -138,25 +135,13 @@ def minus(these: Iterable[tuple[Any, Result]], those: Iterable[tuple[Any, Result
     """Return the bag difference by value: one of ``those`` takes one equal of ``these`` away, the first."""
     rest: dict[Any, list[Any]] = {}
     for _, (_, value, *_times) in those:
-        rest.setdefault(_bucket(value), []).append(value)
+        rest.setdefault(bucket_of(value), []).append(value)
     left = []
     for identity, result in these:
-        bucket = rest.get(_bucket(result[1]), [])
+        bucket = rest.get(bucket_of(result[1]), [])
         place = next((place for place, value in enumerate(bucket) if is_equal(value, result[1])), None)
         if place is None:
             left.append((identity, result))
         else:
             del bucket[place]
     return left
-
-
-def _bucket(value: Any) -> Any:
-    """Return what is the same for equal values."""
-    if isinstance(value, tuple):  # whose hash is another for each NaN that is in it
-        return tuple(map(_bucket, value))
-    if isinstance(value, frozenset) or attrs.has(type(value)) or dataclasses.is_dataclass(value):
-        return "other"  # likewise
-    try:
-        return hash(value) if value == value else "other"  # noqa: PLR0124 - NaN
-    except TypeError:
-        return "other"

@@ -82,6 +82,33 @@ def is_equal(old: Any, new: Any) -> bool:
     return is_unchanged(old, new, by_look=False)
 
 
+def bucket_of(value: Any) -> Any:
+    """Return what is the same for equal values (`is_equal`), and seldom for others: a key to look among them.
+
+    >>> bucket_of({"a": [float("nan")]}) == bucket_of({"a": [float("nan")]})
+    True
+    """
+    if isinstance(value, Record):
+        value = value._fields
+    if isinstance(value, tuple | list):
+        return tuple(map(bucket_of, value))
+    if isinstance(value, dict):
+        return frozenset((key, bucket_of(each)) for key, each in value.items())
+    if isinstance(value, set | frozenset):  # whose hash is another for each NaN that is in it
+        return len(value)
+    if isinstance(value, float | Decimal) and is_nan(value):
+        return "nan"
+    if attrs.has(type(value)):
+        fields = [(getattr(value, name), key) for name, key in _compared(type(value))]  # type: ignore[arg-type]  # likewise
+        return tuple(bucket_of(each if key is None else key(each)) for each, key in fields)
+    if dataclasses.is_dataclass(value):
+        return tuple(bucket_of(getattr(value, field.name)) for field in dataclasses.fields(value) if field.compare)
+    try:
+        return hash(value)
+    except TypeError:
+        return "other"
+
+
 def _looks_alike(old: Any, new: Any) -> bool:
     """Whether equal numbers of one type are written alike."""
     return copysign(1.0, old) == copysign(1.0, new) if isinstance(old, float) else old.as_tuple() == new.as_tuple()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
+import attrs
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius.data.records import Record
-from cartesius.results.unchanged_values import is_equal, is_unchanged
+from cartesius.results import relations
+from cartesius.results.unchanged_values import bucket_of, is_equal, is_unchanged
 
 NAN = float("nan")
 NOON = datetime(2024, 6, 30, 12, tzinfo=UTC)
@@ -59,6 +63,56 @@ def test_what_is_equal_in_one_place_is_so_inside_of_values(old, new):
     for function in (is_unchanged, is_equal):
         for wrap in (lambda x: [x], lambda x: {"a": x}, lambda x: (1, x), lambda x: Record({"a": x})):
             assert function(wrap(old), wrap(new)) == function(old, new)
+
+
+@attrs.frozen
+class Point:
+    """A class of results."""
+
+    x: Any
+    y: Any = attrs.field(default=None, eq=abs)
+    note: Any = attrs.field(default=None, eq=False)
+
+
+@dataclass
+class Reading:
+    """Another one, which cannot be hashed."""
+
+    x: Any
+    note: Any = field(default=None, compare=False)
+
+
+IN_RESULTS = {
+    "a value": lambda value, note: value,
+    "a tuple": lambda value, note: (value, "a"),
+    "a list": lambda value, note: [value],
+    "a dict": lambda value, note: {"a": value, "b": 1},
+    "a record": lambda value, note: Record({"a": value}),
+    "a class": lambda value, note: Point(value, note, note),
+    "a dataclass": Reading,
+}
+
+
+@given(VALUES, VALUES, st.sampled_from([*IN_RESULTS.values()]))
+def test_what_is_equal_is_looked_for_in_one_place(old, new, wrap):
+    old, new = wrap(old, -1), wrap(new, 1)
+    assert not is_equal(old, new) or bucket_of(old) == bucket_of(new)
+
+
+@pytest.mark.parametrize("kind", IN_RESULTS)
+def test_of_many_results_only_those_are_compared_that_may_be_equal(kind, monkeypatch):
+    """Else a report of a window takes the square of what it holds."""
+    compared = []
+
+    def counted(old, new):
+        compared.append((old, new))
+        return is_equal(old, new)
+
+    monkeypatch.setattr(relations, "is_equal", counted)
+    before = [(n, (n, IN_RESULTS[kind]((n, "x", NAN), n), 0, 0)) for n in range(100)]
+    now = [(n, (n, IN_RESULTS[kind]((n, "x", float("nan")), n), 0, 0)) for n in range(50, 150)]
+    assert relations.minus(now, before) == now[50:]
+    assert len(compared) == 50
 
 
 @given(VALUES)
