@@ -74,7 +74,9 @@ class Stacking(Stage):
 
     def split(self, slot: int, rows: Rows) -> Vector | None:
         """Return what is equal in parts that meet."""
-        return self.shape.components[0].columns[slot](rows) if self.shape.components else None
+        in_windows = self.join.bindings.window_space  # what comes may come to several
+        keys = [one for one in self.shape.components if one.space is None or one.space != in_windows]
+        return keys[0].columns[slot](rows) if keys else None
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Match what comes with what is left."""

@@ -66,8 +66,10 @@ class VersionJoin(Stage):
 
     def split(self, slot: int, rows: Rows) -> Vector | None:
         """Return the keys of a space of all slots, under which all that is kept of them is kept."""
-        memories, spaces = self.plan.memories, self.join.bindings.spaces
-        for space, of_slots in enumerate(spaces):
+        memories, bindings = self.plan.memories, self.join.bindings
+        for space, of_slots in enumerate(bindings.spaces):
+            if space == bindings.window_space:  # what comes may come to several
+                continue
             keeps = all(one.kind in (None, Now) or space in one.spaces for one in memories)
             if keeps and {*of_slots} == {one.slot.index for one in memories}:
                 return self.plan.keys.in_space(space, slot, rows)

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+import pyarrow as pa
 
 from cartesius.columns.bodies.coding import codes_of
 from cartesius.columns.bodies.computed import Keys
 from cartesius.columns.loops.stacking import stacking_stage
 from cartesius.columns.loops.stepping import stepping_stage
 from cartesius.columns.loops.stepping_shapes import common_to_windows
-from cartesius.columns.stages.rows import Flow, nothing
+from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing
 from cartesius.columns.stages.spans import spans_of, until
 from cartesius.columns.stages.stages import Moment, Outcome, Stage, State
 from cartesius.columns.streams.expiring import ends_of
@@ -29,7 +30,7 @@ from cartesius.columns.streams.version_plans import OF_VERSIONS
 from cartesius.columns.streams.versions import version_stage
 from cartesius.columns.streams.zipping import zip_stage
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.vectors import concatenated
+from cartesius.columns.vectors.vectors import Leaf, concatenated
 from cartesius.columns.windows.window_deliveries import deliveries, first_met
 from cartesius.columns.windows.window_state import opened, store_windows
 from cartesius.plan.nodes import Lockstep, Regular
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.columns.windows.window_deliveries import Deliveries
@@ -53,19 +53,30 @@ if TYPE_CHECKING:
 
 @attrs.frozen(eq=False)
 class Windows:
-    """Which windows are not freed, beside what the other kernel holds.
+    """What windows keep, beside the rows that the other kernel holds.
 
     Args:
-        opened: Their numbers, in the order in which they were opened, each once a key.
-        keys: The key of each, where they are left of the windows.
+        opened: Those that are not freed, as `_opened_rows`, if all keys have the same; None: each has windows of its
+            own, and they are retained, behind the rows of all slots.
         more: What the other kernel keeps besides.
         last: The last arrival number: an event in several windows is several, so it may be ahead of the engine's.
     """
 
-    opened: Ints
-    keys: Vector | None
+    opened: Rows | None
     more: Any
     last: int
+
+
+def _opened_rows(windows: Ints, keys: Vector | None, number: Ints) -> Rows:
+    """Return windows by their numbers, each once a key, as rows, given the arrival number of what has opened each."""
+    none = np.zeros(len(windows), np.int64)
+    return Rows(Leaf(pa.array(windows)), none, none, none, number, none + BEFORE, keys)
+
+
+def _numbers(opened: Rows) -> Ints:
+    """Return the numbers of windows that are rows."""
+    assert isinstance(opened.payload, Leaf)  # Invariant: it is as `_opened_rows` has made it
+    return opened.payload.numbers
 
 
 class WindowJoin(Stage):
@@ -79,6 +90,7 @@ class WindowJoin(Stage):
         self.spans = spans
         self.inner = inner
         self.keys = keys
+        self.costs = inner.costs
         space = join.bindings.window_space
         self.space = 0 if space else None  # the key space whose keys have windows of their own
 
@@ -88,7 +100,6 @@ class WindowJoin(Stage):
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Deliver what comes, let it meet what is there, and let go of the windows that are over."""
-        before: Windows = state.more
         found: dict[int, Deliveries] = {}
         late = []
         none = np.zeros(0, np.int64)
@@ -98,21 +109,19 @@ class WindowJoin(Stage):
             if found[index].late or len(found[index]) < len(mine):
                 self.keys.check(index, mine)
         order, steps = _in_turn(found)
-        number = max(self.join.world.number, before.last) + 1
+        number = max(self.join.world.number, state.more.last) + 1
         delivered = {
             index: self._delivered(one, mine, number) for (index, one), mine in zip(found.items(), steps, strict=True)
         }
         positions = np.concatenate([one.position for one in found.values()] or [none])[order]
         inner = _moment(moment, positions) if self.inner.keeps_time else Moment(len(order))
-        after = self.inner.run(attrs.evolve(state, more=before.more), delivered, inner)
+        before, opened_ = self._apart(state)
+        after = self.inner.run(before, delivered, inner)
         clock = until(moment, self.join.world)
-        rest = self.inner.without(after.state, lambda rows: ends_of(rows) + self.spans.lateness <= clock)
-        opened_, keys = self._opened(before, found, delivered, order)
-        stays = np.flatnonzero(~self.spans.is_freed(opened_, clock))
-        windows = Windows(opened_[stays], None if keys is None else keys.take(stays), rest.more, number + len(order))
+        state = self._together(after.state, self._opened(opened_, found, delivered, order, number), number + len(order))
         flow = _in_steps(after.flow, positions)
         return Outcome(
-            flow, attrs.evolve(rest, more=windows), after.tuples, late, {i: len(one) for i, one in found.items()}
+            flow, self._without_freed(state, clock), after.tuples, late, {i: len(one) for i, one in found.items()}
         )
 
     def _delivered(self, found: Deliveries, steps: Ints, number: int) -> Rows:
@@ -121,37 +130,77 @@ class WindowJoin(Stage):
         return attrs.evolve(rows, window=window, position=steps, number=steps + number)
 
     def _opened(
-        self, before: Windows, found: Mapping[int, Deliveries], delivered: Mapping[int, Rows], order: Ints
-    ) -> tuple[Ints, Vector | None]:
-        """Return the windows that have been opened, each once a key."""
+        self,
+        before: Rows | None,
+        found: Mapping[int, Deliveries],
+        delivered: Mapping[int, Rows],
+        order: Ints,
+        number: int,
+    ) -> Rows | None:
+        """Return the windows that have been opened, each once a key, in the order in which they were."""
         if not len(order):
-            return before.opened, before.keys
+            return before
         coming = np.concatenate([one.window for one in found.values()])[order]
-        every = np.concatenate([before.opened, coming])
-        if self.space is None:
-            return every[first_met(every)], None
-        new = [self.keys.in_space(self.space, index, rows) for index, rows in delivered.items()]
-        keys = concatenated([*([] if before.keys is None else [before.keys]), concatenated(new).take(order)])
-        (codes, *_), count = codes_of([keys])
-        first = first_met(every * (count + 1) + codes)
-        return every[first], keys.take(first)
+        keys = None
+        if self.space is not None:
+            own = [self.keys.in_space(self.space, index, rows) for index, rows in delivered.items()]
+            keys = concatenated(own).take(order)
+        new = _opened_rows(coming, keys, np.arange(number, number + len(order)))
+        every = new if before is None else joined([before, new])
+        codes = _numbers(every)
+        if every.key is not None:
+            (of_keys, *_), count = codes_of([every.key])
+            codes = codes * (count + 1) + of_keys
+        return every.take(first_met(codes))
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
+    def _apart(self, state: State) -> tuple[State, Rows | None]:
+        """Return the state of the other kernel, and the windows that are not freed."""
+        windows: Windows = state.more
+        n = len(self.join.slots)
+        opened_ = windows.opened if self.space is None else state.retained[n]
+        return attrs.evolve(state, retained=state.retained[:n], more=windows.more), opened_
+
+    def _together(self, inner: State, opened_: Rows | None, last: int) -> State:
+        """Return the state of both."""
+        if self.space is None:
+            return attrs.evolve(inner, more=Windows(opened_, inner.more, last))
+        return attrs.evolve(inner, retained=(*inner.retained, opened_), more=Windows(None, inner.more, last))
+
+    def _without_freed(self, state: State, clock: int) -> State:
+        """Return the state without the windows that are freed by then, and what they hold."""
+        inner, opened_ = self._apart(state)
+        inner = self.inner.without(inner, lambda rows: ends_of(rows) + self.spans.lateness <= clock)
+        if opened_ is not None:
+            opened_ = opened_.take(np.flatnonzero(~self.spans.is_freed(_numbers(opened_), clock)))
+        return self._together(inner, opened_, state.more.last)
+
+    def split(self, slot: int, rows: Rows) -> Vector | None:
+        """Return the keys under which rows meet in whatever window, and those that have windows of their own."""
+        return rows.key if slot == len(self.join.slots) else self.inner.split(slot, rows)
+
+    def passed(self, state: State, clock: int) -> State | None:
+        """Return the state without the windows that are freed by then: they give nothing."""
+        inner, opened_ = self._apart(state)
+        after = self.inner.passed(inner, clock)
+        return None if after is None else self._without_freed(self._together(after, opened_, state.more.last), clock)
+
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return what is in memory, as it came to its windows."""
-        state = self.inner.load(arriving)
         numbers, keys = opened(self.spans, self.installed)
         of = None if self.space is None else of_values(keys)
-        return attrs.evolve(state, more=Windows(numbers, of, state.more, self.join.world.number))
+        there = _opened_rows(numbers, of, np.arange(-len(numbers), 0)) if len(numbers) else None
+        return self._together(self.inner.load(arriving), there, self.join.world.number)
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold it."""
-        windows: Windows = state.more
-        keys = None if windows.keys is None else windows.keys.to_list()
-        store_windows(self.spans, self.installed, windows.opened, None, keys)
-        self.join.world.number = max(self.join.world.number, windows.last)
-        self.inner.store(attrs.evolve(state, more=windows.more), stored)
+        inner, opened_ = self._apart(state)
+        keys = None if opened_ is None or opened_.key is None else opened_.key.to_list()
+        numbers = np.zeros(0, np.int64) if opened_ is None else _numbers(opened_)
+        store_windows(self.spans, self.installed, numbers, None, keys)
+        self.join.world.number = max(self.join.world.number, state.more.last)
+        self.inner.store(inner, stored)
 
 
 def _in_turn(found: Mapping[int, Deliveries]) -> tuple[Ints, list[Ints]]:

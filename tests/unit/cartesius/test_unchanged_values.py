@@ -109,8 +109,8 @@ def test_of_many_results_only_those_are_compared_that_may_be_equal(kind, monkeyp
         return is_equal(old, new)
 
     monkeypatch.setattr(relations, "is_equal", counted)
-    before = [(n, (n, IN_RESULTS[kind]((n, "x", NAN), n), 0, 0)) for n in range(100)]
-    now = [(n, (n, IN_RESULTS[kind]((n, "x", float("nan")), n), 0, 0)) for n in range(50, 150)]
+    before: list[Any] = [(n, (n, IN_RESULTS[kind]((n, "x", NAN), n), 0, 0)) for n in range(100)]
+    now: list[Any] = [(n, (n, IN_RESULTS[kind]((n, "x", float("nan")), n), 0, 0)) for n in range(50, 150)]
     assert relations.minus(now, before) == now[50:]
     assert len(compared) == 50
 

@@ -19,6 +19,7 @@ from restrictions import affinely, at_most, earliest, key_by, most_recently, opt
 from restrictions.basics.separation import momentarily
 from restrictions.streams import interval_join
 from restrictions.tables import inner_join, left_join, outer_join, to_table
+from restrictions.windows import sliding, tumbling
 from tests.laws.catalogue_tiers import often_by_key
 from tests.unit.cartesius.columns import stream_traces, table_traces
 
@@ -70,6 +71,14 @@ TIMED: dict[str, Callable[[], Reactive]] = {
     ),
 }
 """Of these the clock decides."""
+WINDOWED: dict[str, Callable[[], Reactive]] = {
+    "all in windows": lambda: pair(SAME | tumbling(4)),
+    "all in windows of all keys": lambda: pair(tumbling(4, lateness=3) | SAME, lambda x, y: x.v <= y.v),
+    "the latest in windows": lambda: pair(SAME | tumbling(4, lateness=3) | most_recently("x", "y")),
+    "the latest in windows that overlap": lambda: pair(sliding(6, 3) | SAME | most_recently("x", "y") | retracting()),
+    "used once in windows": lambda: pair(SAME | tumbling(8) | affinely("x", "y")),
+    "used once in windows of all keys": lambda: pair(tumbling(8, lateness=2) | SAME | affinely("x", "y")),
+}
 THREE: dict[str, Callable[[], Reactive]] = {
     "near": lambda: correlate(
         x=A,
@@ -113,7 +122,14 @@ def test_what_is_due_is_looked_at_with_what_comes(program, trace, cut, lateness)
     stream_traces.check(TIMED[program], (A, B), trace, cut, lateness=lateness)
 
 
-BY_TIME = TIMED | {name: make for name, make in STREAMS.items() if name.startswith(("near", "interval"))}
+@given(
+    st.sampled_from(sorted(WINDOWED)), stream_traces.traces(2, most=60), stream_traces.cuts(), st.sampled_from([0, 3])
+)
+def test_likewise_what_meets_in_windows(program, trace, cut, lateness):
+    stream_traces.check(WINDOWED[program], (A, B), trace, cut, lateness=lateness)
+
+
+BY_TIME = TIMED | WINDOWED | {name: make for name, make in STREAMS.items() if name.startswith(("near", "interval"))}
 BY_TIME["interval join, of which some are due when they come"] = lambda: interval_join(A, B, 2, 4, key="id")
 
 
@@ -183,7 +199,7 @@ def of_tables(name: str) -> tuple[Callable[[], Reactive], Reactive, Reactive]:
     return lambda: TABLES[name](left, right), left, right
 
 
-CASES = {name: (make, A, B) for name, make in STREAMS.items()} | {
+CASES = {name: (make, A, B) for name, make in (STREAMS | WINDOWED).items() if "overlap" not in name} | {
     f"tables, {name}": of_tables(name) for name in ("inner", "left", "outer")
 }
 
@@ -218,11 +234,16 @@ def test_a_small_batch_touches_its_keys_alone(name):
     with as_it_is, mock.patch.object(shelves, "joined", joining), mock.patch.object(kernel, "run", running):
         for first in range(0, batches * few, few):
             assert len(engine.push_many(batch(right, range(first, first + few)))["value"]) == given
-    assert by_key(engine).n_retained == held + batches * few * (-1 if "used once" in name else 1)
+    windows = by_key(engine)._shelves[2:] if name in WINDOWED else []  # each key may have some of its own
+    assert by_key(engine).n_retained - sum(one.held for one in windows) == held + batches * few * (
+        -1 if "used once" in name else 1
+    )
+    assert all(one.held == held for one in windows)
+    a_key = 1 + len(windows)
     first, _, *others = touched  # all is looked at, then the keys are found, then touched
-    assert first == held
-    assert max(others) == few
-    assert sum(moved) < 20 * batches * few  # a row is moved when a part becomes some times as long
+    assert first == held * a_key
+    assert max(others) == few * a_key
+    assert sum(moved) < 20 * batches * few * a_key  # a row is moved when a part becomes some times as long
 
 
 @pytest.mark.parametrize("name", TIMED)
