@@ -31,6 +31,11 @@ PROGRAMS: Final[dict[str, tuple[Callable[[], Any], Reactive, Reactive]]] = {
     "band": (
         lambda: correlate(x=A, y=B, yields=lambda x, y: (x.v, y.v), restrict=SAME | within(10**12, "x", "y")), A, B,
     ),
+    "latest by key in windows": (
+        lambda: correlate(
+            x=A, y=B, yields=lambda x, y: (x.v, y.v), restrict=SAME | tumbling(10**12) | most_recently("x", "y")
+        ), A, B,
+    ),
     "latest by key, used once": (
         lambda: correlate(
             x=A, y=B, yields=lambda x, y: (x.v, y.v), restrict=SAME | most_recently("x", "y") | affinely("x", "y")

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
+import pyarrow as pa
 
 from cartesius.columns.bodies.column_texts import code_of
 from cartesius.columns.bodies.linked import Linked
 from cartesius.columns.bodies.phasing import load_seen
-from cartesius.columns.judgements.ways import codes_of
+from cartesius.columns.judgements.ways import codes_of, value_of
 from cartesius.columns.lifetimes.link_changes import Changes, Spells, check_apart
 from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, no_rows, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
@@ -52,6 +53,7 @@ class Judging(Stage):
         super().__init__(join)
         self.ways = ways
         self.form = form
+        self.links = [(way.origin, way.slot) for way in ways]
 
     @property
     def code(self) -> FormCode:
@@ -64,6 +66,15 @@ class Judging(Stage):
         where = f"# where {commented(conditions)}\n" if conditions else ""
         steps = "# Changes.of each table, Spells.linked along each link, meaning of all, value of what differs\n"
         return f"# {commented(self.join.name)}\n{where}{steps}{self.code.text}"
+
+    def split(self, slot: int, rows: Rows) -> Vector | None:
+        """Return the keys of the rows; of a table of one row, which all rows are linked to, always the same."""
+        return _the_same(rows) if any(way.slot == slot and way.value is None for way in self.ways) else rows.key
+
+    def named(self, link: int, rows: Rows) -> Vector:
+        """Return what rows are linked to."""
+        value = self.ways[link].value
+        return _the_same(rows) if value is None else value_of(value, rows)
 
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return the rows that the objects hold, also those that the clock has marked."""
@@ -201,6 +212,10 @@ class Judging(Stage):
                 comes = ~own & (mine != MISSING) & (table.position[mine] == since)
                 start, end = np.where(comes, table.start[mine], start), np.where(comes, table.end[mine], end)
         return start, end
+
+
+def _the_same(rows: Rows) -> Vector:
+    return Leaf(pa.array(np.zeros(len(rows), np.int64)))
 
 
 def _order(spells: Spells, subject: Rows, changes: Changes) -> Indices:

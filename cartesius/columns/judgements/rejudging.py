@@ -47,6 +47,9 @@ class Rejudging(Judging):
         found = (field for one in (*self.form.meaning, self.form.value) for field in _observed(one))
         return list(dict.fromkeys(found))
 
+    def split(self, slot: int, rows: Rows) -> None:
+        """Return nothing: the objects that have come are held besides."""
+
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return the fields of the objects that are there."""
         (slot,) = self.join.slots
