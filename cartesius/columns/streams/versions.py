@@ -65,13 +65,11 @@ class VersionJoin(Stage):
         return heading(self.join, self.plan.functions) + "".join(f"\n{code.text}" for code in codes)
 
     def split(self, slot: int, rows: Rows) -> Vector | None:
-        """Return the keys of a space of all slots, under which all that is kept of them is kept."""
+        """Return the keys of a space of all slots, under which all that is kept is kept; what comes has no window."""
         memories, bindings = self.plan.memories, self.join.bindings
         for space, of_slots in enumerate(bindings.spaces):
-            if space == bindings.window_space:  # what comes may come to several
-                continue
             keeps = all(one.kind in (None, Now) or space in one.spaces for one in memories)
-            if keeps and {*of_slots} == {one.slot.index for one in memories}:
+            if keeps and space != bindings.window_space and {*of_slots} == {one.slot.index for one in memories}:
                 return self.plan.keys.in_space(space, slot, rows)
         return None
 

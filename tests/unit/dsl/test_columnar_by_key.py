@@ -56,7 +56,15 @@ def test_a_small_batch_looks_at_what_it_is_linked_with_alone():
     pack = pack_of("named by the berth")
     engine: Any = Engine(pack.table())
     n, few = 3_000, 10
-    row = {"draught": 5.0, "length": None, "kind": "box", "heading": 0.0, "pilot": True, "flag": "NL", "pumps": 1}
+    row: dict[str, Any] = {
+        "draught": 5.0,
+        "length": None,
+        "kind": "box",
+        "heading": 0.0,
+        "pilot": True,
+        "flag": "NL",
+        "pumps": 1,
+    }
 
     def ships(keys: range, berths: list[str], at: int, **more: Any) -> dict[str, list[Any]]:
         every = {name: [value] * len(keys) for name, value in (row | more).items()}
