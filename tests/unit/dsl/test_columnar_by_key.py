@@ -73,7 +73,13 @@ def test_a_small_batch_looks_at_what_it_is_linked_with_alone():
 
     def berths(names: list[str], gauges: list[str], depth: float, at: int) -> dict[str, list[Any]]:
         k = len(names)
-        columns = {"id": names, "depth": [depth] * k, "gauge": gauges, "pos": [(0.0, 0.0)] * k, "number": [1] * k}
+        columns: dict[str, list[Any]] = {
+            "id": names,
+            "depth": [depth] * k,
+            "gauge": gauges,
+            "pos": [(0.0, 0.0)] * k,
+            "number": [1] * k,
+        }
         return {**columns, "order": [*range(-k, 0)], "at": [at] * k}
 
     names = [f"b{number}" for number in range(n // few)]  # ten ships each
