@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 from cartesius.data.codec import pack
 from cartesius.data.events import Delete, Event, Update
 from cartesius.errors import NotStorable
+from cartesius.plan.known_totals import Total
 from cartesius.results.outputs import hull
 from cartesius.results.unchanged_values import is_unchanged
 
@@ -70,6 +71,8 @@ class Totals:
         self.is_durable = is_durable
         self.journal = journal
         self.group = group
+        known = getattr(group, "known", None)
+        self._is_one_of_them = known is not None and known[0] in {Total.LEAST, Total.GREATEST}
         self.is_table = is_table
         self.totals: dict[Any, tuple[Any, int]] = {}  # and how many results they are of
         self.elements: dict[Any, dict[Any, Any]] = {}  # by group and identity, where there is no inverse
@@ -87,8 +90,11 @@ class Totals:
     def take_back(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
         """Subtract a result from the total of its group."""
         if self.group.inverse is None:
-            self._drop(key, identity)
-            self._change(key, lambda _: reduce(self.group.combine, self._left(key), self.group.empty), -1, cause)
+            gone = self._drop(key, identity)
+            if self._is_one_of_them and not is_unchanged(self.totals[key][0], gone):
+                self._change(key, lambda total: total, -1, cause)
+            else:
+                self._change(key, lambda _: reduce(self.group.combine, self._left(key), self.group.empty), -1, cause)
         else:
             gone = self.group.inverse(self.group.lift(result[1]))
             self._change(key, lambda total: self.group.combine(total, gone), -1, cause)
@@ -100,10 +106,11 @@ class Totals:
         self.journal.append(lambda: self._unkeep(key, identity))
         self.elements.setdefault(key, {})[identity] = element
 
-    def _drop(self, key: Any, identity: Any) -> None:
+    def _drop(self, key: Any, identity: Any) -> Any:
         element = self.elements[key][identity]
         self.journal.append(lambda: self.elements.setdefault(key, {}).__setitem__(identity, element))
         self._unkeep(key, identity)
+        return element
 
     def _unkeep(self, key: Any, identity: Any) -> None:
         elements = self.elements.get(key, {})

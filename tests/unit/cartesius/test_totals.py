@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.errors import InvalidArgument
+from cartesius.plan.known_totals import Total
 from restrictions import affinely, as_table, key_by, most_recently, optionally, retracting, take, versioned
+from restrictions.table_operators import groups
 from restrictions.table_operators.aggregation import totalling, totalling_by
-from restrictions.tables import Group, count, filter_table, map_table, reduce, sum_
+from restrictions.tables import Group, count, filter_table, map_table, max_, min_, reduce, sum_
 
 t, s = Reactive("t", table=True), Reactive("s")
 CHANGES = st.lists(st.tuples(st.sampled_from("abc"), st.none() | st.integers(0, 5)), max_size=15)
@@ -41,6 +45,46 @@ def test_each_total_changes_at_most_once_a_step_and_none_without_a_change(trace)
                 seen[one.key] = one.value
         assert engine.query(totals) == seen
         assert [engine.lookup(totals, parity) for parity in (0, 1)] == [seen.get(0), seen.get(1)]
+
+
+EXTREMES = st.sampled_from([None, 0, 1, 1.0, True, 0.0, -0.0, float("nan"), 2, "x"])
+
+
+@given(trace=st.lists(st.tuples(st.sampled_from("abcd"), st.none() | st.tuples(EXTREMES)), max_size=15))
+def test_the_greatest_of_a_table_is_that_of_its_rows_whichever_go(trace):
+    engine, rows = Engine(*(totals := [reduce(t, one, by=lambda v: 0) for one in (min_, max_)])), {}
+    for key, value in trace:
+        try:
+            engine.push(t, Delete(key) if value is None else Update(key, value[0]))
+        except TypeError:  # a text beside a number
+            continue
+        rows.pop(key, None)
+        if value is not None:
+            rows[key] = value[0]
+        for made, one in zip(totals, (min_, max_), strict=True):
+            expected = repr(functools.reduce(one.combine, rows.values(), None)) if rows else "None"
+            assert repr(engine.lookup(made, 0)) == expected
+
+
+def test_only_where_the_greatest_goes_all_that_are_left_are_looked_at(monkeypatch):
+    asked = []
+
+    def larger(one, other):
+        asked.append((one, other))
+        return combine(one, other)
+
+    combine = max_.combine
+    monkeypatch.setattr(groups, "max_", attrs.evolve(max_, combine=larger))
+    monkeypatch.setitem(groups._KNOWN, Total.GREATEST, groups.max_)
+    engine = Engine(reduce(t, groups.max_, by=lambda v: 0))
+    for key in range(100):
+        engine.push(t, Update(key, key))
+    for key in range(99):
+        engine.push(t, Update(key, -key))
+    assert len(asked) < 200  # one each
+    asked.clear()
+    assert values(engine.push(t, Delete(99))) == [Update(0, 0)]
+    assert len(asked) == 99
 
 
 def test_the_time_of_a_total_is_that_of_what_changed_it():
