@@ -252,7 +252,7 @@ function editor(item) {
 
   const check = later(async () => {
     const answer = box.isConnected ? await edited() : null;
-    if (answer && box.isConnected) await judge(answer.text);
+    if (answer && box.isConnected) await judge(answer.text, item.number === null ? answer.number : undefined);
   }, 200);
 
   const addAt = () => { addGuard({ kind: "at", text: "" }).querySelector("input").focus(); changed(); };
