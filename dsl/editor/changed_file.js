@@ -32,7 +32,7 @@ function showChanged(found) {
     if (!(await applied())) return;
     if (!isGone) state.past.push(found.text);
     await write(found.version);
-    show();
+    showState();
   });
   box.append(heading,
     element("p", {}, isGone ? "Your text is here still." : "Neither text is lost, whichever you choose."),

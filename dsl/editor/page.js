@@ -16,6 +16,7 @@ function inTurn(action) {
 /** Show a text and its outline, or why it has none, in place of the last, both at once. */
 function put(text, outline, problem = null) {
   Object.assign(state, { text, outline, open: null });
+  by("text").value = text;
   showProblem(problem);
   if (problem) openText(true);
   show();
@@ -142,7 +143,6 @@ function openText(open) {
 
 function show() {
   showState();
-  by("text").value = state.text;
   const list = by("list");
   list.replaceChildren();
   by("add").disabled = !state.outline;

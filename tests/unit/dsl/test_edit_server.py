@@ -494,6 +494,7 @@ def test_in_the_browser_what_is_typed_while_an_edit_is_under_way_stays(pages: Ca
     page = pages()
     state, because, whole = page.locator("#state"), page.get_by_label("Because", exact=True), page.locator("#text")
     press(page, "a", "Move down")
+    expect(page.locator("#list b")).to_have_text([*"bacde"])
     for tool in ("Delete: b", "Undo"):
         press(page, "e", "Edit")
         page.evaluate(HELD)
@@ -524,6 +525,13 @@ def test_in_the_browser_what_is_typed_while_an_edit_is_under_way_stays(pages: Ca
     expect(whole).to_be_hidden()
     expect(state).to_contain_text("saved; the last")
     assert path.read_text(encoding="utf-8") == after + "# three four"
+
+    # Beside a form, too.
+    press(page, "a", "Edit")
+    page.get_by_role("button", name="Whole text").click()
+    whole.fill("typed")
+    because.press("Escape")
+    expect(whole).to_have_value("typed")
 
 
 def test_in_the_browser_rules_that_are_called_alike_are_told_apart(pages: Callable[[], Page], path: Path):

@@ -216,6 +216,12 @@ def test_a_file_keeps_the_ends_of_its_lines(tmp_path: Path):
     assert path.read_bytes() == HARBOUR.replace("\n", "\r\n").encode()
     assert file.compare("", HARBOUR, HARBOUR)["text"] == HARBOUR
 
+    # Where they are mixed, all have that of most.
+    path.write_bytes(RULES.replace("\n", "\r\n", 3).encode())
+    loaded = file.load()
+    file.save(loaded["text"], loaded["version"])
+    assert path.read_bytes() == RULES.encode()
+
 
 def test_a_file_that_is_no_text_is_refused_in_words(tmp_path: Path):
     path = tmp_path / "harbour.rules"
