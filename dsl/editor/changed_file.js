@@ -4,14 +4,16 @@
 /** Ask whether somebody else changed the file since it was opened here, and say so. */
 async function look() {
   const { version } = state;
-  const found = await ask("compare", { version, base: state.saved, text: state.text });
-  if (state.isWriting || state.version !== version) return; // the change is this page's own
-  if (!found.changed) showChanged(null);
-  else if (unsaved() || found.version === null) showChanged(found);
-  else {
-    await load(true);
-    showState("the file was changed elsewhere: this is its new text, the one before is under Undo");
-  }
+  const found = await ask("compare", { version, base: state.saved, text: state.text }).catch(showProblem);
+  await inTurn(async () => {
+    if (!found || state.version !== version) return; // the change is this page's own
+    if (!found.changed) showChanged(null);
+    else if (unsaved() || found.version === null) showChanged(found);
+    else {
+      await load();
+      showState("the file was changed elsewhere: this is its new text, the one before is under Undo");
+    }
+  });
 }
 
 function showChanged(found) {
@@ -25,13 +27,13 @@ function showChanged(found) {
     ? `${state.file} is no longer there`
     : `${state.file} was changed by somebody else, or in another tab, on ${at}`);
   const button = (words, onclick, className = "") => element("button", { type: "button", onclick, className }, words);
-  const theirs = async () => { if (isSettled()) await load(true).catch(showProblem); };
-  const mine = async () => {
+  const theirs = () => inTurn(async () => { if (isSettled()) await load(); });
+  const mine = () => inTurn(async () => {
     if (!(await applied())) return;
     if (!isGone) state.past.push(found.text);
     await write(found.version);
-    show();
-  };
+    showState();
+  });
   box.append(heading,
     element("p", {}, isGone ? "Your text is here still." : "Neither text is lost, whichever you choose."),
     element("div", { className: "sides" },

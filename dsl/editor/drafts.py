@@ -16,7 +16,7 @@ import attrs
 
 from cartesius.errors import InvalidArgument
 from dsl.declarations.sources import declaration
-from dsl.editor.editing import added, deleted, moved, replaced
+from dsl.editor.editing import added, deleted, moved, number_after, replaced
 from dsl.editor.outline import Outline
 from dsl.editor.typed_values import row, value
 from dsl.meaning.schedules import Forecasting
@@ -37,7 +37,9 @@ def read(draft: Json, file: str) -> Json:
 
 
 def edit(draft: Json, file: str) -> Json:
-    """Return the draft's new text and its outline after one edit: replace, add, delete or move.
+    """Return the draft's new text and its outline after one edit, replace, add, delete or move, and its item's number.
+
+    Of an item that is deleted the number is that of a neighbour; -1: there is none.
 
     Raises:
         InvalidArgument: It is none of these.
@@ -60,7 +62,9 @@ def edit(draft: Json, file: str) -> Json:
         case other:
             message = f"edit: expected replace, add, delete, up or down of a numbered rule but got {other!r}"
             raise InvalidArgument(message)
-    return {"text": text, "outline": Outline(text, file).described()}
+    new = Outline(text, file)
+    now = min(number_after(outline, str(draft["edit"]), number), len(new.items) - 1)
+    return {"text": text, "outline": new.described(), "number": now}
 
 
 def expression(draft: Json, file: str) -> Json:
@@ -72,14 +76,15 @@ def judge(draft: Json, file: str) -> Json:
     """Return the verdict of a draft on one situation: lists of rows, of texts as people type them; "" is not known.
 
     What was observed and what is not known is called as the sentences call it: `draught`, not `vessel.draught`.
+    A reason has the number of its item, as rules may be called alike; one without a name is called by its sentence.
 
     Raises:
         InvalidArgument: A value is none of its field's kind.
     """
-    outline = Outline(_text(draft), file)
+    outline = Outline(_text(draft), file, by_number=True)
     rows: dict[str, Any] = {}
     given = _object("rows", draft.get("rows", {}))
-    for source in outline.described()["sources"]:
+    for source in outline.sources():
         declared = declaration(outline.headings.sources[source["name"]])
         name, kinds = declared.name, dict(declared.fields)
         listed = given.get(name, [])
@@ -99,7 +104,8 @@ def judge(draft: Json, file: str) -> Json:
         "status": verdict.status,
         "because": [
             {
-                "name": reason.name, "location": reason.location, "because": reason.because,
+                "number": int(reason.name), "name": outline.titles[int(reason.name)],
+                "location": reason.location, "because": reason.because,
                 "missing": list(map(said, reason.missing)), "others": list(map(str, reason.others)),
                 "severity": reason.severity, "reference": reason.reference,
                 "margin": "" if reason.margin is None else " ".join((_shown(reason.margin[0]), reason.margin[1])),

@@ -1,7 +1,8 @@
 """Edits of a text of rules: lines in, lines out; what is not edited stays as it is, letter by letter.
 
 Each edit returns a new text and changes nothing else; whoever made it reads the new text, and keeps the old one if
-that is refused. Comments right above a sentence belong to it and move with it.
+that is refused. Comments right above a sentence belong to it and move with it, and so do those right below it that are
+indented deeper.
 
 Invariant: an `otherwise` stays below its own `when`, as what stands above it says what it means.
 
@@ -27,6 +28,8 @@ LABELS: Final = ("name", "because", "severity", "reference")
 def replaced(outline: Outline, number: int, head: str, properties: Mapping[str, str]) -> str:
     """Return the text with the item ``number`` written anew: of a block its head alone.
 
+    Remarks between its lines then stand below the first.
+
     Args:
         outline: The text.
         number: Which item.
@@ -40,12 +43,11 @@ def replaced(outline: Outline, number: int, head: str, properties: Mapping[str, 
     is_block = item.node.data == "guarded" and item.node.children[-1].data == "block"
     end = item.first + 1 if is_block else item.end
     margin = _margin(lines[item.first])
-    kept = [line for line in lines[item.first + 1 : end] if line.lstrip().startswith("#")]
+    kept = [line for line in lines[item.first + 1 : end] if _is_comment(line)]
     after = max((token.end_column or 0 for token in tokens(item.node) if token.line == item.first + 1), default=1)
-    remark = lines[item.first][after - 1 :].lstrip(": \t") if "#" in lines[item.first][after - 1 :] else ""
-    written = _written(margin, head, properties)
-    written[0] += f"   {remark}" if remark else ""
-    return "\n".join([*lines[: item.first], *kept, *written, *lines[end:]])
+    _, sign, remark = lines[item.first][after - 1 :].partition("#")  # between are `)` and `:`, which are no tokens here
+    said, *written = _written(margin, head, properties)
+    return "\n".join([*lines[: item.first], f"{said}   #{remark}" if sign else said, *kept, *written, *lines[end:]])
 
 
 def added(outline: Outline, after: int | None, head: str, properties: Mapping[str, str]) -> str:
@@ -61,7 +63,7 @@ def added(outline: Outline, after: int | None, head: str, properties: Mapping[st
     item = _item(outline, after)
     written = _written(_margin(lines[item.first]), head, properties)
     apart = [""] if not item.depth else []
-    end = _unit(outline, item)[-1].end
+    end = _end(outline, item)
     return "\n".join([*lines[:end], *apart, *written, *lines[end:]])
 
 
@@ -83,8 +85,9 @@ def deleted(outline: Outline, number: int) -> str:
         head, guards = block.first, block.node.children[:-1]
         colon = lines[head].index(":", max(token.end_column or 0 for guard in guards for token in tokens(guard)) - 1)
         lines[head] = f"{lines[head][:colon]}: nothing{lines[head][colon + 1 :]}"
-    blank = item.end < len(lines) and not lines[item.end].strip() and first > 0 and not lines[first - 1].strip()
-    return "\n".join([*lines[:first], *lines[item.end + int(blank) :]])
+    end = _end(outline, item)
+    blank = end < len(lines) and not lines[end].strip() and first > 0 and not lines[first - 1].strip()
+    return "\n".join([*lines[:first], *lines[end + int(blank) :]])
 
 
 def moved(outline: Outline, number: int, down: bool) -> str:
@@ -101,17 +104,56 @@ def moved(outline: Outline, number: int, down: bool) -> str:
         raise InvalidRule(
             refusal("move: expected a rule but got an `otherwise`, which goes with its `when`", fix, place="")
         )
-    siblings = [each for each in outline.items if each.parent == item.parent and not _is_otherwise(each)]
-    place = siblings.index(item) + (1 if down else -1)
-    if not 0 <= place < len(siblings):
+    neighbour = _neighbour(outline, item, down)
+    if neighbour is None:
         fix = [("fix", "move it the other way")]
         where = "last" if down else "first"
         raise InvalidRule(refusal(f"move: expected a neighbour but the rule is the {where}", fix, place=""))
-    above, below = sorted((item, siblings[place]), key=lambda each: each.first)
+    above, below = sorted((item, neighbour), key=lambda each: each.first)
     first, second = _with_comments(lines, above.first), _with_comments(lines, below.first)
-    until, end = _unit(outline, above)[-1].end, _unit(outline, below)[-1].end
+    until, end = _end(outline, above), _end(outline, below)
     whole = [lines[second:end], lines[until:second], lines[first:until]]
     return "\n".join([*lines[:first], *(line for part in whole for line in part), *lines[end:]])
+
+
+def number_after(outline: Outline, way: str, number: int | None) -> int:
+    """Return the number that an edit's item has in the new text; of one that is deleted, that of what followed it.
+
+    Args:
+        outline: The text before the edit.
+        way: ``"replace"``, ``"add"``, ``"delete"``, ``"up"`` or ``"down"``, which is possible there.
+        number: Which item; where one is added, that above it; None: the last.
+    """
+    if number is None:
+        return len(outline.items)
+    item = outline.items[number]
+    neighbour = _neighbour(outline, item, way == "down")
+    if way == "add":
+        return number + _size(outline, item)
+    if neighbour is None or way not in {"up", "down"}:
+        return number
+    return neighbour.number if way == "up" else number + _size(outline, neighbour)
+
+
+def _size(outline: Outline, item: Item) -> int:
+    """Return how many items an item is, with those of its block and its `otherwise`."""
+    end = _unit(outline, item)[-1].end
+    return sum(item.first <= each.first < end for each in outline.items)
+
+
+def _neighbour(outline: Outline, item: Item, down: bool) -> Item | None:
+    siblings = [each for each in outline.items if each.parent == item.parent and not _is_otherwise(each)]
+    place = siblings.index(item) + (1 if down else -1) if item in siblings else -1
+    return siblings[place] if 0 <= place < len(siblings) else None
+
+
+def _end(outline: Outline, item: Item) -> int:
+    """Return the index of the line after an item, its `otherwise` and the comments that belong to them."""
+    last, lines = _unit(outline, item)[-1], outline.page.lines
+    end = last.end
+    while end < len(lines) and _is_comment(lines[end]) and _depth(lines[end]) > _depth(lines[last.first]):
+        end += 1
+    return end
 
 
 def _unit(outline: Outline, item: Item) -> list[Item]:
@@ -144,7 +186,16 @@ def _margin(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _with_comments(lines: list[str], first: int) -> int:
-    while first > 0 and lines[first - 1].lstrip().startswith("#"):
+def _depth(line: str) -> int:
+    return len(_margin(line).expandtabs())
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("#")
+
+
+def _with_comments(lines: list[str], sentence: int) -> int:
+    first = sentence
+    while first > 0 and _is_comment(lines[first - 1]) and _depth(lines[first - 1]) <= _depth(lines[sentence]):
         first -= 1
     return first

@@ -5,7 +5,6 @@ const state = {
   text: "", saved: "", version: "", past: [], future: [], outline: null, rows: {}, now: "",
   open: null, // which rule is in a form, and
   form: null, // that form: `isTyped`, `apply`, `warn`
-  isWriting: false,
 };
 const OTHER = "\u0000other";
 

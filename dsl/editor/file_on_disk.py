@@ -1,7 +1,7 @@
 """The file of rules on disk, for the page that edits it: loaded, compared with a draft, and saved.
 
 It is replaced in one step, its last content is kept beside it, and a file that changed meanwhile is not touched; what
-two people changed can be compared. A page has lines that end in LF; a file that ends them in CRLF goes on doing so.
+two people changed can be compared. A page has lines that end in LF; a file that ends most of them in CRLF has that.
 
 Source: issue 6, "Rules as text".
 """
@@ -11,11 +11,10 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import SequenceMatcher
 from itertools import takewhile
-from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Final, final
 
 import attrs
@@ -28,6 +27,7 @@ from dsl.text.rule_files import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from dsl.editor.outline import Json
 
@@ -57,9 +57,10 @@ class File:
         """Return the text, and a version by which `save` knows whether the file is still this one.
 
         Raises:
-            InvalidArgument: It is no text in UTF-8.
+            InvalidArgument: It cannot be read, or is no text in UTF-8.
         """
-        content = self.path.read_bytes()
+        with self._in_words("be read"):
+            content = self.path.read_bytes()
         return {"text": _lines(text_of(content, self.path)), "version": _version(content), "file": self.path.name}
 
     def compare(self, version: str, base: str, text: str) -> Json:
@@ -75,11 +76,13 @@ class File:
             is gone; ``text``; ``at``, when it was last written, in milliseconds since the epoch; ``theirs`` and
             ``mine``: lines as pairs of a sign and a text. ``-`` is gone, ``+`` is new, a blank is unchanged, ``…`` are
             left out.
+
+        Raises:
+            InvalidArgument: It cannot be read.
         """
-        try:
+        content = at = None
+        with self._in_words("be read"), suppress(FileNotFoundError):
             content, at = self.path.read_bytes(), round(self.path.stat().st_mtime * 1000)
-        except FileNotFoundError:
-            content, at = None, None
         found = None if content is None else _version(content)
         if found == version:
             return {"changed": False}
@@ -97,7 +100,7 @@ class File:
 
         Raises:
             FileChanged: The file is no longer the one that was loaded as ``version``.
-            InvalidArgument: It is marked as not to be written, or somebody else's.
+            InvalidArgument: It is marked as not to be written, or somebody else's, or its folder does not take it.
             InvalidRule: The text does not read as a pack; nor would it when it is opened again.
             DimensionMismatch: Likewise.
             UnknownField: Likewise.
@@ -105,7 +108,7 @@ class File:
         Outline(text, self.path.name)
         target = self.path.resolve()
         backup = target.with_name(target.name + BACKUP)
-        with alone_in(target.parent):
+        with self._in_words(f"be replaced, and kept in {backup.name}"), alone_in(target.parent):
             held = self._held(version)
             if held is not None and not (target.stat().st_mode & 0o222 and os.access(target, os.W_OK)):
                 got = "it is read-only; allow it, or copy the file"
@@ -120,6 +123,16 @@ class File:
                 os.replace(new, target)
         return {"version": _version(content), "backup": None if held is None else backup.name}
 
+    @contextmanager
+    def _in_words(self, expected: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            place = error.filename2 or self.path.resolve().parent
+            got = f"{error.strerror}: {place}; mend that, and try again"
+            message = f"{self.path.name}: expected a file that can {expected} but got {got}"
+            raise InvalidArgument(message) from None
+
     def _held(self, version: str | None) -> bytes | None:
         held = self.path.read_bytes() if self.path.exists() else None
         if (None if held is None else _version(held)) != version:
@@ -131,17 +144,18 @@ class File:
 @contextmanager
 def _beside(target: Path, content: bytes) -> Iterator[Path]:
     """Give a file with a content, and the mode of ``target``, which may replace another; if it does not, it goes."""
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666  # less what the umask takes
+    new = target.with_name(f".{target.name}.{token_hex(8)}")
     try:
-        with os.fdopen(descriptor, "wb") as written:
+        with open(new, "xb", opener=lambda path, flags: os.open(path, flags, mode)) as written:
             written.write(content)
             written.flush()
             os.fsync(written.fileno())
         if target.exists():
-            shutil.copymode(target, name)
-        yield Path(name)
+            shutil.copymode(target, new)
+        yield new
     finally:
-        Path(name).unlink(missing_ok=True)
+        new.unlink(missing_ok=True)
 
 
 def _difference(before: str, after: str) -> list[tuple[str, str]]:

@@ -20,7 +20,6 @@ from dsl.refusals.quoting import unescaped
 from dsl.rule_packs import RulePack
 from dsl.terms.dimensions import Choice, Measure
 from dsl.terms.related_rows import pairings, tallyings
-from dsl.terms.texts import text
 from dsl.text.headings import Headings
 from dsl.text.parsing import Leaf, Page, tokens
 from dsl.text.phrasing import Phrasing
@@ -63,8 +62,14 @@ class Outline:
     ([4], 'a.id > 3')
     """
 
-    def __init__(self, text: str, file: str = "rules") -> None:
+    def __init__(self, text: str, file: str = "rules", *, by_number: bool = False) -> None:
         """Read the text.
+
+        Args:
+            text: The text.
+            file: What messages call it.
+            by_number: Whether a requirement of the pack, and of the tree, is named by the number of its item; what it
+                is called is then in ``titles``.
 
         Raises:
             InvalidRule: It is no text of rules, or says what no pack may say.
@@ -73,11 +78,12 @@ class Outline:
         """
         self.headings = Headings(Page.parsed(text, file))
         self.page, self.terms = self.headings.page, self.headings.terms
-        self.pack = written_pack(self.headings, RulePack)
         self.items: list[Item] = []
         for node in self.page.tree.children:
             if node.data in {"guarded", "sentence"}:
                 self._add(node, 0, None)
+        self.titles = self._named_by_number() if by_number else {}
+        self.pack = written_pack(self.headings, RulePack)
 
     def _add(self, node: Node, depth: int, parent: int | None) -> None:
         lines = [token.line or 0 for token in tokens(node)]
@@ -87,6 +93,18 @@ class Outline:
             for child in node.children[-1].children:
                 self._add(child, depth + 1, number)
 
+    def _named_by_number(self) -> dict[int, str]:
+        titles: dict[int, str] = {}
+        for item in self.items:
+            sentence = item.node.children[-1] if item.node.data == "guarded" else item.node
+            if sentence.data == "sentence":
+                requirement, *said = sentence.children
+                names = [leaf for leaf in said if leaf is not None and leaf.startswith("name:")]
+                titles[item.number] = free_text(names[0]) if names else self._text(requirement)
+                others = [leaf for leaf in said if leaf not in names]
+                sentence.children = [requirement, *others, Leaf("PROPERTY", f"name: {item.number}")]
+        return titles
+
     def described(self) -> Json:
         """Return all that the page shows: items, names, and the fields of an example situation."""
         place = self.headings.optional("location")
@@ -94,7 +112,7 @@ class Outline:
             "name": self.pack.name,
             "items": [self._item(item) for item in self.items],
             "names": self._names(),
-            "sources": self._sources(),
+            "sources": self.sources(),
             "location": None if place is None else self._kind(place.children[1]),
         }
 
@@ -117,19 +135,14 @@ class Outline:
         shown: Json = {
             "number": item.number, "depth": item.depth, "parent": item.parent, "line": item.first + 1,
             "kind": "sentence" if body.data == "sentence" else "nothing" if body.data == "nothing" else "block",
-            "guards": [self._guard(guard) for guard in guards], "requirement": None, "properties": {}, "name": "",
+            "guards": [self._guard(guard) for guard in guards], "requirement": None, "properties": {},
         }  # fmt: skip
         if body.data == "sentence":
             requirement, *properties = body.children
             shown["requirement"] = {"text": self._text(requirement), "parts": self._parts(requirement)}
             said = (leaf for leaf in properties if leaf is not None)
             shown["properties"] = {leaf.partition(":")[0]: free_text(leaf) for leaf in said}
-            shown["name"] = shown["properties"].get("name") or self._default_name(requirement)
         return shown
-
-    def _default_name(self, requirement: Node) -> str:
-        condition = requirement.children[1] if requirement.data == "assertion" else requirement
-        return text(self.terms.term(condition))
 
     def _guard(self, guard: Node) -> Json:
         if guard.data == "otherwise":
@@ -187,7 +200,8 @@ class Outline:
                 found.append({"group": known.name, "words": words, "optional": is_optional, **kind_of(kind)})
         return found
 
-    def _sources(self) -> list[Json]:
+    def sources(self) -> list[Json]:
+        """Return the fields of an example situation, by source."""
         related = {tallying.source.name for tallying in tallyings(self.pack.statements)}
         others = {pairing.other.name for pairing in pairings(self.pack.statements)}
         others |= {name for name in related if declaration(self.headings.sources[name]).another_of is not None}

@@ -4,36 +4,43 @@
 
 // --------------------------------------------------------------------------------------------------------- the draft
 
-function take(text, outline) {
+let turn = Promise.resolve();
+/** Do what may change the text when all that was begun before has ended: it finds the text and the outline of that. */
+function inTurn(action) {
+  const own = (turn = turn.then(() => action()).catch(showProblem));
+  by("list").setAttribute("aria-busy", "true");
+  own.then(() => by("list").setAttribute("aria-busy", String(turn !== own)));
+  return own;
+}
+
+/** Show a text and its outline, or why it has none, in place of the last, both at once. */
+function put(text, outline, problem = null) {
+  Object.assign(state, { text, outline, open: null });
+  by("text").value = text;
+  showProblem(problem);
+  if (problem) openText(true);
+  show();
+}
+
+function take(text, outline, problem) {
   if (text !== state.text) {
     state.past.push(state.text);
     state.future = [];
   }
-  state.text = text;
-  state.outline = outline;
-  show();
+  put(text, outline, problem);
 }
 
-async function travel(from, to) {
-  if (!from.length || !isSettled()) return;
-  state.open = null;
-  to.push(state.text);
-  state.text = from.pop();
-  await refresh();
-}
+const reading = (text) => ask("read", { text }).then((outline) => [outline], (problem) => [null, problem]);
 
-async function refresh() {
-  by("text").value = state.text;
-  try {
-    state.outline = await ask("read", { text: state.text });
-    showProblem(null);
-  } catch (error) {
-    state.outline = null;
-    showProblem(error);
-    openText(true);
-  }
-  show();
-}
+const travel = (from, to) => inTurn(async () => {
+  if (!state[from].length || !isSettled()) return;
+  const text = state[from].at(-1);
+  const read = await reading(text);
+  if (!isSettled()) return; // somebody typed meanwhile
+  state[to].push(state.text);
+  state[from].pop();
+  put(text, ...read);
+});
 
 // What is typed but not applied is part of nobody's text yet: it counts as unsaved, and no button throws it away.
 
@@ -46,45 +53,46 @@ function unsaved() {
 }
 
 /** Whether nothing that was typed stands in the way of another action; if it does, say so there. */
-function isSettled() {
-  if (state.open && state.form.isTyped()) {
-    state.form.warn("This rule is still open: apply it (Ctrl+S) or cancel it (Escape) first.");
-    return false;
-  }
-  if (isTextTyped()) {
-    showProblem(new Error("The whole text is changed: apply it (Ctrl+S) or cancel it first."));
-    by("text").focus();
-    return false;
-  }
-  return true;
+const isSettled = () => isFormSettled() && isTextSettled();
+
+function isFormSettled() {
+  const stands = state.open && state.form.isTyped();
+  if (stands) state.form.warn("This rule is still open: apply it (Ctrl+S) or cancel it (Escape) first.");
+  return !stands;
+}
+
+function isTextSettled() {
+  if (!isTextTyped()) return true;
+  showProblem(new Error("The whole text is changed: apply it (Ctrl+S) or cancel it first."));
+  by("text").focus();
+  return false;
 }
 
 async function applied() {
-  if (state.open) return state.form.apply();
-  return isTextTyped() ? applyText() : true;
+  if (isTextTyped() && !(state.open && state.form.isTyped())) return applyText();
+  return state.open ? state.form.apply() : true;
 }
 
-const applyText = once(async () => {
-  const text = by("text").value;
-  try {
-    const outline = await ask("read", { text });
-    showProblem(null);
-    openText(false);
-    take(text, outline);
-    return true;
-  } catch (error) {
-    showProblem(error);
-    return false;
-  }
-});
+async function applyText() {
+  const panel = by("text-panel");
+  let text;
+  let outline;
+  do {
+    text = by("text").value;
+    outline = await ask("read", { text });
+    if (panel.hidden || !isFormSettled()) return false;
+  } while (text !== by("text").value); // somebody typed on meanwhile
+  openText(false);
+  take(text, outline);
+  return true;
+}
 
-async function load(again = false) {
+async function load() {
+  const again = Boolean(state.version);
   const file = await ask("load", {});
-  if (again) {
-    state.past.push(state.text);
-    state.future = [];
-  }
-  Object.assign(state, { text: file.text, saved: file.text, version: file.version, open: null });
+  const read = await reading(file.text);
+  if (!isSettled()) return;
+  Object.assign(state, { saved: file.text, version: file.version });
   by("file").textContent = file.file;
   by("backtest").hidden = !file.hasHistory;
   if (!again) {
@@ -92,26 +100,25 @@ async function load(again = false) {
     Object.assign(state, { rows: Array.isArray(Object.values(kept.rows || {})[0]) ? kept.rows : {}, now: kept.now || "", file: file.file });
   }
   showChanged(null);
-  await refresh();
+  (again ? take : put)(file.text, ...read);
 }
 
-const save = once(async () => {
+const save = () => inTurn(async () => {
   if (await applied() && state.text !== state.saved) await write(state.version);
 });
 
 /** Write the text into a file that is still `version`. */
 async function write(version) {
   const { text } = state;
-  state.isWriting = true;
   try {
-    const answer = await ask("save", { text, version }).finally(() => { state.isWriting = false; });
+    const answer = await ask("save", { text, version });
     Object.assign(state, { version: answer.version, saved: text });
     showProblem(null);
     showChanged(null);
     showState(answer.backup ? `saved; the last version is in ${answer.backup}` : "saved");
   } catch (error) {
-    if (error.status === 409) await look().catch(showProblem);
-    else showProblem(error);
+    if (error.status !== 409) throw error;
+    look();
   }
 }
 
@@ -136,7 +143,6 @@ function openText(open) {
 
 function show() {
   showState();
-  by("text").value = state.text;
   const list = by("list");
   list.replaceChildren();
   by("add").disabled = !state.outline;
@@ -179,10 +185,8 @@ function fill(entry, item) {
   const said = item.requirement ? item.requirement.text : item.kind === "nothing" ? "nothing" : "";
   const { name, because, severity, reference } = item.properties;
   const label = name || headOf(item);
-  const act = (edit) => () => change({ edit, number: item.number });
-  const tool = (text, title, action, id) =>
-    element("button", { type: "button", title, id, onclick: action, "aria-label": `${title}: ${label}` }, text);
-  const start = () => openEditor({ number: item.number });
+  const tool = (text, title, edit, action = () => change(edit, item)) =>
+    element("button", { type: "button", title, id: `${edit}-${item.number}`, onclick: action, "aria-label": `${title}: ${label}` }, text);
   entry.append(
     element(
       "div",
@@ -197,31 +201,43 @@ function fill(entry, item) {
           element("span", { className: "outcome" })),
       ),
       element("div", { className: "tools", role: "group", "aria-label": `Rule ${item.number + 1}` },
-        tool("Edit", "Edit", start, `edit-${item.number}`),
-        tool("↑ Up", "Move up", act("up")),
-        tool("↓ Down", "Move down", act("down")),
-        tool("+ Add below", "Add a rule below", () => openEditor({ number: null, after: item.number })),
-        tool("✕ Delete", "Delete", act("delete"))),
+        tool("Edit", "Edit", "edit", () => withNumber(item, (number) => openEditor({ number }))),
+        tool("↑ Up", "Move up", "up"),
+        tool("↓ Down", "Move down", "down"),
+        tool("+ Add below", "Add a rule below", "add", () => withNumber(item, (after) => openEditor({ number: null, after }))),
+        tool("✕ Delete", "Delete", "delete")),
     ),
   );
 }
 
-async function change(edit) {
-  if (!isSettled()) return false;
-  try {
-    const answer = await ask("edit", { text: state.text, ...edit });
-    state.open = null;
-    showProblem(null);
-    take(answer.text, answer.outline);
-    return true;
-  } catch (error) {
-    showProblem(error);
-    return false;
-  }
+/** Do something with the number that an item has when its turn comes: the outline may be another one by then. */
+function withNumber(item, action) {
+  const seen = state.outline;
+  return inTurn(async () => {
+    if (!isSettled()) return;
+    const said = (each) => JSON.stringify([each.kind, each.guards, each.requirement, each.properties]);
+    const alike = (outline) => (outline ? outline.items : []).filter((each) => said(each) === said(item));
+    const [now, other] = seen === state.outline ? [item] : alike(state.outline);
+    if (!now || other || (now !== item && alike(seen).length > 1)) {
+      throw new Error("The rules have changed since this button was pressed: look again.");
+    }
+    await action(now.number);
+  });
+}
+
+const change = (edit, item) => withNumber(item, async (number) => {
+  const answer = await ask("edit", { text: state.text, edit, number });
+  if (!isSettled()) return; // somebody typed meanwhile
+  take(answer.text, answer.outline);
+  refocus(`${edit === "delete" ? "edit" : edit}-${answer.number}`);
+});
+
+/** Where the focus was on what is shown anew, give it back. */
+function refocus(id) {
+  if (document.activeElement === document.body) (by(id) || by("add")).focus();
 }
 
 function openEditor(open) {
-  if (!isSettled()) return;
   state.open = open;
   show();
   const first = document.querySelector(".editor select, .editor input");
@@ -237,10 +253,12 @@ function newRule() {
 
 // ------------------------------------------------------------------------------------------------------------ the page
 
-by("add").addEventListener("click", () => openEditor({ number: null, after: null }));
+by("add").addEventListener("click", () => inTurn(() => {
+  if (state.outline && isSettled()) openEditor({ number: null, after: null });
+}));
 by("save").addEventListener("click", () => save());
-by("undo").addEventListener("click", () => travel(state.past, state.future));
-by("redo").addEventListener("click", () => travel(state.future, state.past));
+by("undo").addEventListener("click", () => travel("past", "future"));
+by("redo").addEventListener("click", () => travel("future", "past"));
 by("as-text").addEventListener("click", () => {
   if (!isSettled()) return;
   openText(by("text-panel").hidden);
@@ -252,7 +270,7 @@ by("close-text").addEventListener("click", () => {
   if (state.outline) showProblem(null);
   showState();
 });
-by("apply-text").addEventListener("click", () => applyText());
+by("apply-text").addEventListener("click", () => inTurn(applyText));
 by("situation").addEventListener("submit", (event) => event.preventDefault());
 document.addEventListener("keydown", (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key === "s") {
@@ -261,5 +279,5 @@ document.addEventListener("keydown", (event) => {
   }
 });
 window.addEventListener("beforeunload", (event) => { if (unsaved()) event.preventDefault(); });
-window.addEventListener("focus", () => { if (state.version) look().catch(showProblem); });
-load().catch(showProblem);
+window.addEventListener("focus", () => { if (state.version) look(); });
+inTurn(load);

@@ -252,7 +252,7 @@ function editor(item) {
 
   const check = later(async () => {
     const answer = box.isConnected ? await edited() : null;
-    if (answer && box.isConnected) await judge(answer.text);
+    if (answer && box.isConnected) await judge(answer.text, item.number === null ? answer.number : undefined);
   }, 200);
 
   const addAt = () => { addGuard({ kind: "at", text: "" }).querySelector("input").focus(); changed(); };
@@ -283,28 +283,30 @@ function editor(item) {
     const { number } = item;
     state.open = null;
     show();
-    const back = number === null ? by("add") : by(`edit-${number}`);
-    if (back) back.focus();
+    refocus(`edit-${number}`);
   };
   box.append(preview, wrong, element("div", { className: "actions" },
     element("button", { type: "submit", className: "primary" }, "Apply"),
     element("button", { type: "button", onclick: cancel }, "Cancel")));
-  const apply = once(async () => {
-    const isUntouched = item.number !== null && !isTyped();
-    const answer = isUntouched ? { text: state.text, outline: state.outline } : await edited();
-    if (!answer) {
-      const invalid = box.querySelector("[aria-invalid=true]");
-      if (invalid) invalid.focus();
-      return false;
-    }
-    state.open = null;
-    showProblem(null);
+  const apply = async () => {
+    let asked;
+    let answer;
+    do {
+      asked = JSON.stringify(request());
+      const isUntouched = item.number !== null && !isTyped();
+      answer = isUntouched ? state : await edited();
+      if (!box.isConnected || !isTextSettled()) return false; // it was cancelled meanwhile
+      if (!answer) {
+        const invalid = box.querySelector("[aria-invalid=true]");
+        if (invalid) invalid.focus();
+        return false;
+      }
+    } while (JSON.stringify(request()) !== asked); // somebody typed on meanwhile
     take(answer.text, answer.outline);
-    const back = by(`edit-${item.number}`) || by("add");
-    back.focus();
+    refocus(`edit-${item.number ?? answer.number}`);
     return true;
-  });
-  box.addEventListener("submit", (event) => { event.preventDefault(); apply(); });
+  };
+  box.addEventListener("submit", (event) => { event.preventDefault(); inTurn(applied); });
   box.addEventListener("keydown", (event) => { if (event.key === "Escape") cancel(); });
   preview.textContent = head();
   const untouched = JSON.stringify(request());

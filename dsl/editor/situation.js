@@ -33,6 +33,7 @@ function rowFields(source, row, words) {
   for (const field of source.fields) {
     const label = `${words} ${field.name}`.replaceAll("_", " ");
     const input = situationInput(field, noted(row, field.name) || "");
+    if (noted(row, field.name)) row[field.name] = input.value; // what a list no longer offers is not known
     input.setAttribute("aria-label", label);
     input.name = label;
     input.addEventListener("input", () => { row[field.name] = input.value; keep(); judgeSoon(); });
@@ -63,12 +64,13 @@ function keep() {
 }
 
 let asked = 0;
-async function judge(text) {
+/** Judge a text: the one of the page, or one that has one rule more, of the number `added`. */
+async function judge(text, added = Infinity) {
   const own = (asked += 1);
   const box = by("verdict");
   try {
     const verdict = await ask("judge", { text, rows: state.rows, now: state.now });
-    if (own === asked) showVerdict(verdict);
+    if (own === asked) showVerdict(verdict, added);
   } catch (error) {
     if (own !== asked) return;
     box.className = "verdict";
@@ -77,15 +79,10 @@ async function judge(text) {
 }
 const judgeSoon = later(() => judge(state.text), 150);
 
-function showVerdict(verdict) {
+function showVerdict(verdict, added) {
   if (!state.outline) return;
   const box = by("verdict");
   box.className = `verdict ${verdict.status}`;
-  // A rule without a name is called by its sentence.
-  const called = ({ name }) => {
-    const item = state.outline.items.find((each) => each.name === name);
-    return item && !item.properties.name ? item.requirement.text : name;
-  };
   const reasons = verdict.because.map((reason) => {
     // Constants say nothing new, nor does what is not known: the line above the table names it.
     const constant = ([label, value, unit]) => [`${value} ${unit}`.trim(), `${value}${unit}`, `"${value}"`].includes(label);
@@ -93,17 +90,17 @@ function showVerdict(verdict) {
     const values = observed.map(([label, value, unit]) => element("tr", {}, element("td", {}, label), element("td", {}, `${value} ${unit}`)));
     if (reason.margin) values.push(element("tr", {}, element("td", {}, "margin"), element("td", {}, reason.margin)));
     return element("li", {},
-      element("div", {}, element("b", {}, called(reason)), " ", element("span", { className: `tag ${reason.severity}` }, reason.severity)),
+      element("div", {}, element("b", {}, reason.name), " ", element("span", { className: `tag ${reason.severity}` }, reason.severity)),
       reason.because ? element("div", {}, `because ${reason.because}`) : null,
       reason.others.length ? element("div", {}, `with ${reason.others.join(", ")}`) : null,
       reason.missing.length ? element("div", {}, `not known: ${reason.missing.join(", ")}`) : null,
       element("table", {}, element("tbody", {}, ...values)));
   });
   box.replaceChildren(element("strong", {}, verdict.status), element("ul", {}, ...reasons));
-  const outcome = new Map(verdict.because.map((reason) => [reason.name, reason.missing.length ? "undecided" : "failed"]));
+  const outcome = new Map(verdict.because.map((reason) => [reason.number, reason.missing.length ? "undecided" : "failed"]));
   for (const item of state.outline.items) {
     const entry = by(`rule-${item.number}`);
-    const said = outcome.get(item.name);
+    const said = outcome.get(item.number < added ? item.number : item.number + 1);
     entry.classList.toggle("failed", said === "failed");
     entry.classList.toggle("undecided", said === "undecided");
     const tag = entry.querySelector(":scope > .row .outcome");

@@ -207,7 +207,7 @@ def test_errors_are_answers_with_the_message(client: TestClient, path: Path):
     status, found = ask(client, "compare", version=file["version"], base=file["text"], text=file["text"])
     assert (status, found["changed"], found["text"], found["mine"]) == (200, True, "pack: other\n", [])
     path.unlink()
-    assert ask(client, "load")[0] == 500
+    assert ask(client, "load")[0] == 422
 
 
 # --------------------------------------------------------------------------------------------------------- the browser
@@ -429,6 +429,135 @@ def test_in_the_browser_the_second_of_two_is_told_and_chooses(pages: Callable[[]
     first.get_by_role("button", name="Write mine").click()
     expect(first.locator("#changed")).to_be_hidden()
     assert "name: fourth" in path.read_text(encoding="utf-8")
+
+
+HELD = """() => {
+  const real = answered;
+  const held = new Promise((resolve) => { window.release = resolve; });
+  window.answered = async (question, ...given) => {
+    if (question !== "judge") await held;
+    return real(question, ...given);
+  };
+}"""
+"""Lets no answer come before `release()`, as while the server compares."""
+
+
+def press(page: Page, rule: str, *tools: str) -> None:
+    for tool in tools:
+        page.get_by_role("button", name=f"{tool}: {rule}", exact=True).press("Enter")
+
+
+@pytest.fixture
+def small(path: Path) -> None:
+    """Make it a file of five rules, `a` to `e`."""
+    rules = (f"length must be at most {limit} m\n    name: {name}\n" for limit, name in enumerate("abcde", 5))
+    path.write_text(KINDS + "\n".join(rules), encoding="utf-8")
+
+
+@pytest.mark.usefixtures("small")
+def test_in_the_browser_edits_wait_for_those_under_way(pages: Callable[[], Page]):
+    """Each is of the rule that was shown, in the text that the last has left."""
+    from playwright.sync_api import expect
+
+    page = pages()
+    names, focused = page.locator("#list b"), page.locator(":focus")
+    page.evaluate(HELD)
+    press(page, "a", "Delete")
+    press(page, "b", "Delete")
+    press(page, "c", "Move down", "Move down")
+    assert names.all_inner_texts() == [*"abcde"]
+    page.evaluate("release()")
+    expect(names).to_have_text([*"dec"])
+    expect(focused).to_have_attribute("aria-label", "Move down: c")
+
+    # What is pressed after Undo is meant of the rules that are shown.
+    page.evaluate(HELD)
+    page.locator("#undo").press("Enter")
+    press(page, "d", "Delete")
+    page.evaluate("release()")
+    expect(names).to_have_text([*"ce"])
+    expect(focused).to_have_attribute("aria-label", "Edit: c")
+    press(page, "c", "Delete")
+    expect(focused).to_have_attribute("aria-label", "Edit: e")
+
+    # A rule that is gone by then is no other.
+    page.evaluate(HELD)
+    press(page, "e", "Delete", "Delete")
+    page.evaluate("release()")
+    expect(page.locator("#problem")).to_contain_text("The rules have changed since this button was pressed")
+
+
+@pytest.mark.usefixtures("small")
+def test_in_the_browser_what_is_typed_while_an_edit_is_under_way_stays(pages: Callable[[], Page], path: Path):
+    from playwright.sync_api import expect
+
+    page = pages()
+    state, because, whole = page.locator("#state"), page.get_by_label("Because", exact=True), page.locator("#text")
+    press(page, "a", "Move down")
+    expect(page.locator("#list b")).to_have_text([*"bacde"])
+    for tool in ("Delete: b", "Undo"):
+        press(page, "e", "Edit")
+        page.evaluate(HELD)
+        page.get_by_role("button", name=tool, exact=True).click()
+        because.fill("one")
+        page.evaluate("release()")
+        expect(page.locator(".editor").get_by_role("alert")).to_contain_text("This rule is still open")
+        expect(because).to_have_value("one")
+        expect(page.locator("#list b")).to_have_text([*"bacd"])
+        page.keyboard.press("Escape")
+
+    # What is typed on after Ctrl+S is saved with the rest.
+    press(page, "e", "Edit")
+    because.fill("one")
+    page.evaluate(HELD)
+    page.keyboard.press("Control+s")
+    because.press_sequentially(" two")
+    page.evaluate("release()")
+    expect(state).to_contain_text("saved; the last")
+    after = path.read_text(encoding="utf-8")
+    assert after.endswith("    name: e\n    because: one two\n")
+    page.get_by_role("button", name="Whole text").click()
+    whole.fill(after + "# three")
+    page.evaluate(HELD)
+    page.keyboard.press("Control+s")
+    whole.press_sequentially(" four")
+    page.evaluate("release()")
+    expect(whole).to_be_hidden()
+    expect(state).to_contain_text("saved; the last")
+    assert path.read_text(encoding="utf-8") == after + "# three four"
+
+    # Beside a form, too.
+    press(page, "a", "Edit")
+    page.get_by_role("button", name="Whole text").click()
+    whole.fill("typed")
+    because.press("Escape")
+    expect(whole).to_have_value("typed")
+
+
+def test_in_the_browser_rules_that_are_called_alike_are_told_apart(pages: Callable[[], Page], path: Path):
+    """Also while a rule is added between them; and a choice that is declared no longer is not known."""
+    from playwright.sync_api import expect
+
+    rules = [f"at {place}: length must be at most 5 m\n" for place in "ABC"]
+    path.write_text(KINDS + "\n".join(rules), encoding="utf-8")
+    page = pages()
+    for label, typed in {"vessel name": "B", "vessel length": "6"}.items():
+        page.get_by_label(label, exact=True).fill(typed)
+    failed = page.locator(".failed .sentence")
+    expect(failed).to_have_text(["at B: length must be at most 5 m"])
+    page.locator("#add-0").press("Enter")
+    page.get_by_label("Requirement: what is observed").select_option("length")
+    value(page, "Requirement").fill("7")
+    expect(page.locator("#verdict b")).to_have_text(["length must be at least 7 m", "length must be at most 5 m"])
+    expect(failed).to_have_text(["at B: length must be at most 5 m"])
+    page.keyboard.press("Escape")
+    page.get_by_label("vessel kind", exact=True).select_option("a")
+    page.evaluate("""async () => {
+      openText(true);
+      by("text").value = state.text.replace('"a"', '"c"') + '\\nkind must be "c"\\n';
+      await inTurn(applyText);
+    }""")
+    expect(page.locator("#verdict")).to_contain_text("not known: kind")
 
 
 KINDS = """pack: kinds

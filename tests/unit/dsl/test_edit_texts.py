@@ -98,13 +98,30 @@ def test_a_sentence_is_written_anew_and_everything_else_stays():
     # a remark between
     because: the lock
 """,
-        """    # a remark between
-draught must be at most 19 m   # for now
+        """draught must be at most 19 m   # for now
+    # a remark between
     name: deep
     because: " lock "
     severity: minor
 """,
     )
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "draught must be at most (5 m + 3 m)",
+        "when has pilot: it must hold that (has pilot or draught is above 3 m)",
+        'destination must not be "#1: (north)"',
+        'at "#2", when (has pilot): nothing',
+        "when (has pilot or (draught is above 3 m)):",
+    ],
+)
+@pytest.mark.parametrize("remark", ["# see 4.2", '#: (why) `a` # "b"', "#"])
+def test_the_remark_beside_a_sentence_stays_however_that_ends(sentence: str, remark: str):
+    body = "\n    has pilot must be true" if sentence.endswith("):") else ""
+    text = f"{HARBOUR}\n{sentence}   {remark}{body}\n"
+    assert replaced(outline(text), 0, sentence, {}) == text
 
 
 def test_the_head_of_a_block_is_written_anew():
@@ -139,6 +156,71 @@ def test_a_rule_moves_with_its_comment_and_stays_on_its_level():
     assert moved(outline(moved(outline(), 0, down=True)), 1, down=False) == RULES
     with pytest.raises(InvalidRule, match="expected a neighbour but the rule is the first"):
         moved(outline(), 0, down=False)
+
+
+REMARKS = (
+    HARBOUR
+    + """
+# above the first
+draught must be at most 20 m
+    name: deep
+    # below the first
+# above the second
+when has pilot:
+    # above the inner
+    wind velocity must be at most 30 kn
+        # below the inner
+    eta must be known
+    # below the block
+otherwise: wind velocity must be at most 20 kn
+    # below the second
+"""
+)
+
+
+def test_remarks_below_a_rule_go_with_it():
+    head, first, second = REMARKS.partition("# above the first")[0], *REMARKS.partition("# above the second")[::2]
+    first, second = first.removeprefix(head), f"# above the second{second}"
+    assert moved(outline(REMARKS), 0, down=True) == f"{head}{second}{first}"
+    assert moved(outline(moved(outline(REMARKS), 0, down=True)), 4, down=False) == REMARKS
+    assert deleted(outline(REMARKS), 0) == f"{head}{second}"
+    assert (
+        added(outline(REMARKS), 0, "has pilot must be true", {}) == f"{head}{first}\nhas pilot must be true\n{second}"
+    )
+    inner = "    # above the inner\n    wind velocity must be at most 30 kn\n        # below the inner\n"
+    known = "    eta must be known\n"
+    assert moved(outline(REMARKS), 2, down=True) == REMARKS.replace(f"{inner}{known}", f"{known}{inner}")
+    assert deleted(outline(REMARKS), 2) == REMARKS.replace(inner, "")
+
+
+@pytest.mark.parametrize(
+    ("way", "number", "now"),
+    [
+        ("add", None, 5), ("add", 0, 1), ("add", 1, 5), ("add", 3, 4), ("delete", 0, 0), ("delete", 3, 3),
+        ("down", 0, 4), ("up", 1, 0), ("down", 2, 3), ("up", 3, 2), ("replace", 3, 3),
+    ],
+)  # fmt: skip
+def test_an_edit_says_which_number_its_rule_has(way: str, number: int | None, now: int):
+    """Where one is deleted: which its neighbour has."""
+    before = read({"text": REMARKS}, "f")["items"]
+    new = {"head": "draught must be below 7 m", "properties": {}}
+    answer = edit({"text": REMARKS, "edit": way, "number": number, **new}, "f")
+    assert answer["number"] == now
+    said = "guards", "requirement", "properties"
+    found = [answer["outline"]["items"][now][each] for each in said]
+    if way in {"add", "replace"}:
+        assert found[1]["text"] == new["head"]
+    else:
+        assert number is not None
+        expected = before[number + 1] if way == "delete" else before[number]
+        assert found == [expected[each] for each in said]
+
+
+def test_of_the_last_rule_that_is_deleted_there_is_no_neighbour():
+    only = f"{HARBOUR}\ndraught must be at most 5 m\n"
+    assert edit({"text": only, "edit": "delete", "number": 0}, "f")["number"] == -1
+    two = f"{only}\neta must be known\n"
+    assert edit({"text": two, "edit": "delete", "number": 1}, "f")["number"] == 0
 
 
 def test_what_no_edit_can_mean_is_refused():
@@ -184,10 +266,10 @@ def test_a_situation_is_judged_from_what_people_type():
     verdict = judge({"text": RULES, "rows": rows, "now": "2026-05-01 14:30Z"}, "harbour.rules")
     assert verdict["status"] == "restricted"
     first, second = verdict["because"]
-    assert first["name"] == "under-keel clearance >= 0.5 m"
+    assert (first["number"], first["name"]) == (1, "under-keel clearance must be at least 0.5 m")
     assert ["under-keel clearance", "0.3", "m"] in first["values"]
     assert first["margin"] == "-0.2 m"
-    assert second["name"] == "known(vessel.eta)"
+    assert (second["number"], second["name"]) == (5, "eta must be known")
     rows["vessel"][0]["eta"] = "2026-05-02 10:00Z"
     rows["tide"][0]["height"] = "100"
     assert judge({"text": RULES, "rows": rows}, "harbour.rules")["status"] == "allowed"
@@ -211,10 +293,40 @@ for every other where other destination is destination: other draught must be at
     ships = [{"mmsi": "2", "destination": "A", "draught": "12"}, {"mmsi": "3", "destination": "B", "draught": "12"}]
     rows = {"vessel": [vessel], "tug": tugs, "other": ships}
     verdict = judge({"text": text, "rows": rows}, "harbour.rules")
-    assert [reason["name"] for reason in verdict["because"]] == ["other.draught <= 9 m"]
+    assert [reason["name"] for reason in verdict["because"]] == ["other draught must be at most 9 m"]
     rows |= {"tug": [*tugs[:1], {"id": "", "available": ""}], "other": ships[1:]}
     verdict = judge({"text": text, "rows": rows}, "harbour.rules")
-    assert [reason["name"] for reason in verdict["because"]] == ["count(tug where tug.available) >= 2"]
+    assert [reason["name"] for reason in verdict["because"]] == [
+        "(number of tug where tug available) must be at least 2"
+    ]
+
+
+def test_a_reason_has_the_number_of_its_rule_however_many_are_called_alike():
+    text = (
+        HARBOUR
+        + """
+at A: draught must be at most 5 m
+at B: draught must be at most 5 m
+when draught is above 6 m:
+    draught must be at most 5 m
+draught must be at most 9 m
+    name: deep
+has pilot must be true
+    name: deep
+"""
+    )
+
+    def found(**vessel: str) -> list[tuple[int, str, bool]]:
+        verdict = judge({"text": text, "rows": {"vessel": [{"mmsi": "1", **vessel}]}}, "f")
+        return [(each["number"], each["name"], bool(each["missing"])) for each in verdict["because"]]
+
+    sentence = "draught must be at most 5 m"
+    assert found(destination="B", draught="5.5", has_pilot="yes") == [(1, sentence, False)]
+    assert found(destination="C", draught="7", has_pilot="yes") == [(3, sentence, False)]
+    assert found(destination="C", draught="5", has_pilot="no") == [(5, "deep", False)]
+    assert found(destination="B", draught="10") == [
+        (1, sentence, False), (3, sentence, False), (4, "deep", False), (5, "deep", True),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -275,7 +387,8 @@ def test_what_is_not_known_is_said_in_the_words_of_the_sentences():
 
 def test_the_example_file_reads_and_its_outline_names_every_requirement():
     text = HARBOUR_RULES.read_text(encoding="utf-8")
-    names = [item["name"] for item in read({"text": text}, "harbour.rules")["items"] if item["requirement"]]
+    items = read({"text": text}, "harbour.rules")["items"]
+    names = [item["properties"]["name"] for item in items if item["requirement"]]
     assert "clearance at A" in names
     assert len(names) == 9
     assert RulePack.from_text(RulePack.from_text(text).to_text()).statements == RulePack.from_text(text).statements

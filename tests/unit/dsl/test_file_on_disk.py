@@ -96,6 +96,27 @@ def test_a_file_that_is_gone_is_written_again_only_by_who_has_seen_that(tmp_path
         file.save(RULES, None)
 
 
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
+def test_a_file_that_was_gone_is_as_open_as_any_new_one(tmp_path: Path, umask: int, mode: int):
+    path, before = tmp_path / "harbour.rules", os.umask(umask)
+    try:
+        File(path).save(RULES, None)
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == mode
+
+
+def test_a_file_that_cannot_be_read_is_refused_in_words(tmp_path: Path):
+    said = r"^harbour\.rules: expected a file that can be read but got "
+    file = File(tmp_path / "harbour.rules")
+    with pytest.raises(InvalidArgument, match=f"{said}No such file or directory: {tmp_path}; mend that"):
+        file.load()
+    file.path.mkdir()
+    for asked in (file.load, lambda: file.compare("", RULES, RULES)):
+        with pytest.raises(InvalidArgument, match=f"{said}Is a directory"):
+            asked()
+
+
 def test_a_text_that_does_not_read_is_not_saved(tmp_path: Path):
     path = tmp_path / "harbour.rules"
     path.write_text(RULES, encoding="utf-8")
@@ -157,12 +178,21 @@ def test_the_backup_is_replaced_in_one_step_too(tmp_path: Path, monkeypatch: pyt
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    kept = r"^harbour\.rules: expected a file that can be replaced, and kept in harbour\.rules\.bak but got "
+    with pytest.raises(InvalidArgument, match=f"{kept}No space left on device: {tmp_path}; mend that"):
         File(path).save(HARBOUR, version)
     assert (backup.is_symlink(), len([*tmp_path.iterdir()])) == (True, 3)
     monkeypatch.undo()
     File(path).save(HARBOUR, version)
     assert (backup.read_text(encoding="utf-8"), other.read_text(encoding="utf-8")) == (RULES, "other")
+
+    # So does a folder that is called like it.
+    backup.unlink()
+    backup.mkdir()
+    with pytest.raises(InvalidArgument, match=f"{kept}Is a directory: {backup}; mend that"):
+        File(path).save(RULES, File(path).load()["version"])
+    assert path.read_text(encoding="utf-8") == HARBOUR
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["harbour.rules", "harbour.rules.bak", "other"]
 
 
 def test_a_read_only_file_is_not_replaced(tmp_path: Path):
@@ -185,6 +215,12 @@ def test_a_file_keeps_the_ends_of_its_lines(tmp_path: Path):
     file.save(HARBOUR, loaded["version"])
     assert path.read_bytes() == HARBOUR.replace("\n", "\r\n").encode()
     assert file.compare("", HARBOUR, HARBOUR)["text"] == HARBOUR
+
+    # Where they are mixed, all have that of most.
+    path.write_bytes(RULES.replace("\n", "\r\n", 3).encode())
+    loaded = file.load()
+    file.save(loaded["text"], loaded["version"])
+    assert path.read_bytes() == RULES.encode()
 
 
 def test_a_file_that_is_no_text_is_refused_in_words(tmp_path: Path):
