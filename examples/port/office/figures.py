@@ -112,7 +112,7 @@ class Figures:
                     (each for each in rows.values() if each.source == source), key=lambda one: one is not report
                 )
                 situation[source] = [fitted(declared[source], each.row, now - each.time) for each in found]
-            return rules.pack.check(situation, now, on_error="unknown")
+            return rules.pack.check(situation, now)
 
     def _rules_of(self, pack: Pack) -> _Rules:
         with self._lock:

@@ -136,7 +136,9 @@ def accounted(day, rules, mmsi, at):
     readings = [each for each in newest.values() if each.source in rules.sources]
     rows = [(rules.sources[each.source], each.values, each.time or day.start) for each in readings]
     verdict = rules.account(sorted(rows, key=lambda row: row[2]), mmsi, at).verdict
-    return change_of(at, "", verdict, {}), {key: seen_of(each) for key, each in newest.items()}
+    store = Store(":memory:")
+    store.apply(Batch("made", 1, at, (), [seen_of(each) for each in newest.values()]))
+    return change_of(at, "", verdict, {}), {(each.source, each.key): each for each in store.rows_at(at)}
 
 
 def test_value_and_margin_are_those_of_the_moment_shown_as_why_has_them(office):
