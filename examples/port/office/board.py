@@ -86,8 +86,8 @@ class Board:
     def ship(self, asked: Json) -> Json:
         """Answer ``{mmsi, at}`` with what is known of a ship: her verdicts so far, and what is ahead of her."""
         at, mmsi = _moment(asked), asked.get("mmsi")
-        if not isinstance(mmsi, int):
-            message = f"ship: expected an MMSI, a whole number, but got {mmsi!r}"
+        if not isinstance(mmsi, int) or not 0 <= mmsi < 10**9:
+            message = f"ship: expected an MMSI, a whole number of at most nine digits, but got {mmsi!r:.99}"
             raise NotUnderstood(message)
         now = (self._following.now or self._day.start) if at is None else at
         changes = self._store.changes_of(mmsi, now)
@@ -180,7 +180,7 @@ def _moment(asked: Json) -> int | None:
         return None
     try:
         return microseconds_of(str(at))
-    except ValueError:
+    except (ValueError, OverflowError):
         message = f"at: expected a time in ISO 8601, such as 2020-06-30T05:30:00Z, but got {at!r}"
         raise NotUnderstood(message) from None
 

@@ -48,9 +48,10 @@ def microseconds_of(text: str) -> int:
 
     Raises:
         ValueError: It is no time.
+        OverflowError: Its year in UTC is before 1 or after 9999.
     """
     time = datetime.fromisoformat(text)
-    since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - datetime.fromtimestamp(0, UTC)
+    since = (time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)) - datetime.fromtimestamp(0, UTC)
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 

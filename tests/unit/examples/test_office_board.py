@@ -242,6 +242,12 @@ def test_what_is_asked_wrongly_is_refused_with_what_is_right(office):
         ("board", {"at": "yesterday"}, "expected a time in ISO 8601"),
         ("ship", {"mmsi": "1; DROP TABLE changes", "at": None}, "expected an MMSI"),
         ("ship", {"mmsi": 7, "at": None}, "expected one that is known"),
+        *(("ship", {"mmsi": each}, "expected an MMSI") for each in (10**30, -1, 2.0, None, [], 10**4000)),
+        *(
+            (question, {"mmsi": GUNVOR, "at": each}, "expected a time in ISO 8601")
+            for question in ("board", "ship")
+            for each in ("9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", 10**30, {}, "", "2020-13-01")
+        ),
     ):
         answer = client.post(f"/api/{question}", json=draft, headers={"X-Token": "secret"})
         assert answer.status_code == 400
