@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from cartesius.errors import CartesiusError, InvalidArgument, NotInstalled
 from cartesius.installation import needing
 from cartesius.pages.page_options import add_page_options
-from dsl.command_lines import run
+from dsl.command_lines import printable, run
 from dsl.editor.file_on_disk import File
 from dsl.rule_packs import RulePack
 from dsl.text.rule_files import rule_text
@@ -50,12 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CartesiusError as error:
         return _fail(str(error))
     if chosen.command == "describe":
-        print(pack.describe())
+        print(printable(str(pack.describe())))
         return 0
     findings = pack.lint()
     if findings:
         return _fail("\n".join(map(str, findings)))
-    print(f"{path}: {pack!r}")
+    print(printable(f"{path}: {pack!r}"))
     return 0
 
 
@@ -76,7 +76,7 @@ def _edit(path: Path, data: Path | None, port: int, browse: bool) -> int:
 
     try:
         with listening(port) as sockets:
-            serve(page_of(File(path), data), sockets, browse, f"Editing {path}")
+            serve(page_of(File(path), data), sockets, browse, printable(f"Editing {path}"))
     except OSError as error:
         return _fail(f"edit: cannot listen on port {port}: {error.strerror}; choose another with --port")
     except KeyboardInterrupt:
@@ -104,7 +104,8 @@ def _of_room(name: str, extra: str, module: str, chosen: argparse.Namespace) -> 
 
 
 def _fail(message: str) -> int:
-    print(message, file=sys.stderr)
+    # A tab stands in an excerpt as wide as it is counted for the caret.
+    print(printable(message.expandtabs(1)), file=sys.stderr)
     return 1
 
 

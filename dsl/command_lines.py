@@ -1,10 +1,11 @@
-"""What commands have in common, whatever they do: how they end, and that they look first where they shall write."""
+"""What commands have in common, whatever they do: how they print and end, and that they look where they shall write."""
 
 from __future__ import annotations
 
 import os
 import sys
 import tempfile
+import unicodedata
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -18,12 +19,28 @@ INTERRUPTED: Final = 130
 """What a command returns that Ctrl-C has ended."""
 UNREAD: Final = 141
 """What a command returns whose reader has gone; either is what a shell says of the signal."""
+FAILED: Final = 70
+"""What a command returns that ends in a way that nobody foresaw, so that it is no answer: EX_SOFTWARE of sysexits.h."""
+
+
+def printable(text: str) -> str:
+    r"""Return a text with its control and formatting characters, new lines apart, as escapes.
+
+    >>> print(printable("EVA\x1b[2J\u202e"))
+    EVA\x1b[2J\u202e
+    """
+    return "".join(
+        each.encode("unicode_escape").decode() if each != "\n" and unicodedata.category(each).startswith("C") else each
+        for each in text
+    )
 
 
 def run(command: Callable[[], int | None]) -> NoReturn:
     """Run a command, and end the process with what it returns; without a traceback for what is nobody's mistake.
 
-    That is Ctrl-C, a reader that goes, as `head` does, and an encoding that lacks a character, which is escaped.
+    That is Ctrl-C, a reader that goes, as `head` does, an encoding that lacks a character, which is escaped, and what
+    the system refuses, such as a full disk, of which a line says what. After any other exception its traceback is
+    shown. Either ends with `FAILED`: to Python it would be 1, by which a command may mean something else.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -37,9 +54,23 @@ def run(command: Callable[[], int | None]) -> NoReturn:
     except KeyboardInterrupt:
         status = INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more
+        _leave_unwritten()
         status = UNREAD
+    except OSError as error:
+        _leave_unwritten()
+        place = "" if error.filename is None else f": {error.filename}"
+        print(printable(f"error: {error.strerror or error}{place}"), file=sys.stderr)
+        status = FAILED
+    except Exception:
+        sys.excepthook(*sys.exc_info())
+        status = FAILED
     raise SystemExit(status)
+
+
+def _leave_unwritten() -> None:
+    """Let what was not written go nowhere: Python flushes it once more."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def check_writable(option: str, folder: Path, *names: str) -> None:

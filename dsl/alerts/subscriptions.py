@@ -64,7 +64,7 @@ class Subscription:
         subject: The subject's key, or its name; None: any.
         place: Where the subject is, or is bound for; None: anywhere.
         rule: A requirement that fails; None: any, or none.
-        becomes: The statuses that are told.
+        becomes: The statuses that are told; of those, where there is a rule, ``restricted`` alone.
         within: How far ahead a change that the forecasts foresee is told; None: what is foreseen is not.
     """
 
@@ -238,6 +238,9 @@ class _Reader(FileTables):
             if status not in _STATUSES:
                 fix = near(status, list(_STATUSES)).removeprefix("; ") or "choose some of them"
                 self.refuse(where, f"becomes to be of {', '.join(_STATUSES)}", status, fix)
+        if "rule" in given and "restricted" not in becomes:  # whose rule fails is restricted, so nothing would be told
+            fix = "leave out rule, or becomes"
+            self.refuse(where, "becomes to have restricted beside rule, which must fail", ", ".join(becomes), fix)
         within = self.span(where, given["within"]) if "within" in given else None
         return Subscription(
             name,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from cartesius.drawing.markup import visible
 from dsl.audit.answer_data import iso, said
+from dsl.command_lines import printable
 from dsl.english.phrases import clauses, phrase
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def one_line(text: str) -> str:
     >>> print(one_line("EVA\x1b[2J\n"))
     EVA\x1b[2J\n
     """
-    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+    return printable(text).replace("\n", "\\n")
 
 
 def moment(time: int) -> str:

@@ -10,10 +10,10 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from cartesius.drawing.markup import visible
 from cartesius.errors import CartesiusError, InvalidArgument
 from dsl.audit.answer_texts import told
 from dsl.audit.answers import why
+from dsl.command_lines import printable
 from dsl.rule_packs import RulePack
 from dsl.text.rule_files import rule_text
 
@@ -38,7 +38,7 @@ def run(chosen: argparse.Namespace) -> int:
             rules = RulePack.from_text(rule_text(chosen.rules), str(chosen.rules))
         answer = why(rules, chosen.data, chosen.subject, at)
     except (CartesiusError, OSError, UnicodeError) as error:
-        print(visible(str(error)), file=sys.stderr)
+        print(printable(str(error).expandtabs(1)), file=sys.stderr)
         return REFUSED
     # In JSON what is not ASCII is escaped, so that no name can do anything to a terminal.
     print(json.dumps(answer.data(), indent=1) if chosen.json else told(answer, with_all=chosen.all))

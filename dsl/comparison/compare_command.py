@@ -1,7 +1,8 @@
 """The command `python -m dsl compare`: two files of rules over one history, for people and for CI.
 
 Exit statuses: 0, nothing changes of what `--fail-on` names; 1, something does; 2, it was refused: a file of rules that
-is wrong, a folder that is no history or cannot be written to, no Spark.
+is wrong, a folder that is no history or cannot be written to, no Spark. A fault
+that nobody foresaw ends with `FAILED` of commands, as it is no answer.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow.parquet as pq
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 
 from cartesius.errors import CartesiusError, InvalidArgument, near
-from dsl.command_lines import check_writable
+from dsl.command_lines import check_writable, printable
 from dsl.comparison.comparing import CHANGES, compare
 from dsl.comparison.comparison_picture import draw
 from dsl.comparison.comparison_report import report
@@ -24,8 +26,11 @@ from dsl.text.rule_files import rule_text
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
     from contextlib import AbstractContextManager
     from pathlib import Path
+
+    from rich.console import ConsoleOptions, RenderableType
 
     from dsl.comparison.comparing import Comparison
 
@@ -35,7 +40,12 @@ WRITTEN: Final = ("differences.parquet", "comparison.png")
 
 
 class _Console(Console):
-    """It says that its reader has gone, instead of ending the process as if something had changed."""
+    """It escapes what a terminal would obey, and says that its reader has gone, where others would end the process."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Return what is written, all texts printable."""
+        for each in super().render(renderable, options):
+            yield each if each.control else Segment(printable(each.text), each.style)
 
     def on_broken_pipe(self) -> None:
         """Say so."""
@@ -70,7 +80,8 @@ def run(chosen: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise  # whoever reads it has gone, as `run` of commands says
     except (CartesiusError, OSError, UnicodeError) as error:
-        aside.print(f"compare: {error}", soft_wrap=True)
+        said = str(error).removeprefix("compare: ").expandtabs(1)  # the function says its name, too
+        aside.print(f"compare: {said}", soft_wrap=True)
         return REFUSED
     where = "on Spark" if chosen.spark else "in this process"
     judged = 2 * found.rows  # by either pack

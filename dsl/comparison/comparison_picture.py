@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from dsl.comparison.comparison_words import COLOURS, SIGNS, begun, changed_rules, printable, spanned
+from dsl.command_lines import printable
+from dsl.comparison.comparison_words import COLOURS, SIGNS, begun, changed_rules, spanned
 from dsl.terms.instants import moment_of
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ _HATCHES: Final = {"restricted": "/////", "allowed": None, "unknown": "....."}  
 _INK, _FAINT = "#222222", "#777777"
 
 
+@rc_context({"text.parse_math": False})  # a name with dollars is no formula
 def draw(found: Comparison, path: Path) -> None:
     """Draw a comparison into a PNG file.
 

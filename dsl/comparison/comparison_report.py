@@ -1,6 +1,7 @@
 """A comparison for the terminal: what changes, by rule and by subject, and the flaws that come and go.
 
-Names and rules come from outside; they are shown as they are, and never do anything to a terminal.
+Names and rules come from outside; they are shown as they are, and never do anything to a terminal: in a table they are
+made printable here, so that their columns are as wide as they are, and anywhere else by the console.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from dsl.comparison.comparison_words import COLOURS, begun, changed_rules, longest, marked, printable, spanned, why
+from dsl.command_lines import printable
+from dsl.comparison.comparison_words import COLOURS, begun, changed_rules, longest, marked, spanned, why
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,7 +50,7 @@ def report(console: Console, found: Comparison, rows: int = 20) -> None:
         if findings:
             console.print(Text(f"\n{title}: {len(findings)}", "bold"))
             for each in findings:
-                console.print(Text(printable(str(each))))
+                console.print(Text(str(each)))
     one, other = found.hours("before"), found.hours("after")
     said = f"\nRestricted: {one:,.1f} {subject}-hours before, {other:,.1f} after ({other - one:+,.1f})"
     console.print(Text(said, "bold"))
@@ -60,7 +62,7 @@ def _unread(console: Console, found: Comparison) -> None:
     said = f"{found.number_unread:,} rows cannot be read, and were not used:"
     console.print(Text(said, f"bold {COLOURS['restricted']}"))
     for each in found.unread[:5]:
-        console.print(Text(f"  {printable(str(each))}"))
+        console.print(Text(f"  {each}"))
     if found.number_unread > 5:
         console.print(Text(f"  … and {found.number_unread - 5:,} more"))
 

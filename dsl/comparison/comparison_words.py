@@ -7,9 +7,9 @@ Source: Okabe and Ito, "Color Universal Design", 2008.
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING, Any, Final
 
+from dsl.command_lines import printable
 from dsl.terms.instants import moment_of
 
 if TYPE_CHECKING:
@@ -17,18 +17,6 @@ if TYPE_CHECKING:
     from dsl.comparison.verdict_differences import RuleHours
 
 _LEAST: Final = 1e-9
-
-
-def printable(text: str) -> str:
-    r"""Return a text with its control and formatting characters, new lines apart, as escapes.
-
-    >>> print(printable("EVA\x1b[2J\u202e"))
-    EVA\x1b[2J\u202e
-    """
-    return "".join(
-        each.encode("unicode_escape").decode() if each != "\n" and unicodedata.category(each).startswith("C") else each
-        for each in text
-    )
 
 
 def changed_rules(found: Comparison) -> list[RuleHours]:

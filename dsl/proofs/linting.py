@@ -28,7 +28,7 @@ from dsl.meaning.evaluation import Situation, compiled
 from dsl.proofs.findings import Finding
 from dsl.proofs.formulas import All, Some, formula, literals
 from dsl.proofs.linear_forms import base_units
-from dsl.proofs.proving import branches, cannot_hold
+from dsl.proofs.proving import Opened, branches, cannot_hold
 from dsl.terms.dimensions import INSTANT, POSITION, TRUTH, Choice, Measure
 from dsl.terms.links import followed
 from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, requirement_names
@@ -106,11 +106,13 @@ class _Rule:
 
     requirement: Requirement
     around: _Around
-    kept: All
+    applies: Opened
+    """It applies."""
+    kept: Opened
     """It applies and holds."""
-    met: Some
+    met: Opened
     """It does not apply, or holds."""
-    violated: All
+    violated: Opened
     """It applies and fails."""
     subjects: frozenset[str]
     """What its condition speaks of."""
@@ -122,13 +124,14 @@ class _Rule:
         violated = All((*map(formula, guards), formula(condition, holds=False)))
         subjects = frozenset(literal.subject for literal in literals(around.certain(condition)))
         kept = All((around.applies, around.certain(condition)))
-        return cls(requirement, around, kept, met, violated, subjects)
+        opened = Opened.of(around.applies), Opened.of(kept), Opened.of(met), Opened.of(violated)
+        return cls(requirement, around, *opened, subjects)
 
     def implies(self, other: _Rule) -> bool:
         """Whether it is proved that wherever this one fails, the other does."""
         if other.around.is_of_pairs and not self.around.is_of_pairs:
             return False  # there need not be another one
-        return cannot_hold(self.violated, other.met)
+        return self.violated.excludes(other.met)
 
 
 def flaws(
@@ -174,21 +177,28 @@ def _each(statements: Sequence[Statement], around: _Around, live: list[_Rule]) -
 
 def _pairs(rules: list[_Rule]) -> Iterator[Finding]:
     """Look at each two requirements that speak of something in common."""
-    pairs = [(one, other) for one, other in combinations(rules, 2) if one.subjects & other.subjects]
-    redundant: list[_Rule] = []
+    pairs = [
+        (one, other)
+        for one, other in combinations(rules, 2)
+        # At two places they never apply together: neither do they contradict each other, nor does one imply the other.
+        if len({one.around.place, other.around.place} - {None}) < 2 and one.subjects & other.subjects
+    ]
+    redundant: set[_Rule] = set()
     for one, other in pairs:
         if one in redundant or other in redundant:
             continue
         for weak, strong in ((other, one), (one, other)):
             if weak.implies(strong):
-                redundant.append(weak)
+                redundant.add(weak)
                 yield _subsumed(weak, strong)
                 break
     for one, other in pairs:
         if one in redundant or other in redundant or one.around.is_of_pairs != other.around.is_of_pairs:
             continue
+        if not one.kept.excludes(other.kept) or one.applies.excludes(other.applies):
+            continue
         both = attrs.evolve(one.around, guards=tuple(dict.fromkeys((*one.around.guards, *other.around.guards))))
-        if cannot_hold(one.kept, other.kept) and (example := both.witness()) is not None:
+        if (example := both.witness()) is not None:
             yield _contradiction(one, other, both, example)
 
 

@@ -9,10 +9,13 @@ Source: R. M. Smullyan, First-Order Logic, 1968 (analytic tableaux).
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
+import attrs
+
 from dsl.proofs.formulas import All, Literal
-from dsl.terms.intervals import meet
+from dsl.terms.intervals import meet, overlap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 
 BRANCHES = 2_000
 """How many branches are followed before the search gives up without a proof."""
+FEW = 40
+"""How many open branches of a formula are kept."""
 
 
 def cannot_hold(*formulas: Formula) -> bool:
@@ -38,6 +43,38 @@ def cannot_hold(*formulas: Formula) -> bool:
     (True, False)
     """
     return next(branches(formulas), None) is None
+
+
+@attrs.frozen
+class Opened:
+    """A formula with its open branches, made once to be compared with those of many others.
+
+    >>> from fractions import Fraction
+    >>> from dsl.terms.intervals import Numbers
+    >>> deep, shallow = (Opened.of(Literal("draught", Numbers.that(sign, Fraction(15)), ())) for sign in (">", "<"))
+    >>> deep.excludes(shallow), deep.excludes(deep)
+    (True, False)
+    """
+
+    formula: Formula
+    branches: tuple[Branch, ...] | None
+    """None: they are many, of which the formula that it is compared with may close most at once."""
+
+    @classmethod
+    def of(cls, formula: Formula) -> Opened:
+        """Open a formula."""
+        found = tuple(islice(branches([formula]), FEW + 1))
+        return cls(formula, found if len(found) <= FEW else None)
+
+    def excludes(self, other: Opened) -> bool:
+        """Whether it is proved that the two do not hold together, as by `cannot_hold`."""
+        if self.branches is None or other.branches is None:
+            return cannot_hold(self.formula, other.formula)
+        return not any(
+            all(overlap(values, others[subject][0]) for subject, (values, _) in own.items() if subject in others)
+            for own in self.branches
+            for others in other.branches
+        )
 
 
 def branches(formulas: Iterable[Formula]) -> Iterator[Branch]:

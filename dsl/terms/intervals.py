@@ -169,6 +169,19 @@ def meet(left: Values, right: Values) -> Values:
     return left.meet(right)
 
 
+def overlap(left: Values, right: Values) -> bool:
+    """Whether two sets, which are of one kind, have a value in common: whether what they `meet` in is not empty.
+
+    >>> overlap(Numbers.that("<=", Fraction(35)), Numbers.that(">", Fraction(35)))
+    False
+    """
+    if isinstance(left, Numbers) and isinstance(right, Numbers):
+        return any(
+            not (_is_below(one, other) or _is_below(other, one)) for one in left.intervals for other in right.intervals
+        )
+    return not meet(left, right).is_empty
+
+
 def within(left: Values, right: Values) -> bool:
     """Whether the values of the one set, which are of one kind with the other's, are all in the other.
 
@@ -176,6 +189,10 @@ def within(left: Values, right: Values) -> bool:
     True
     """
     return meet(left, right.complement()).is_empty
+
+
+def _is_below(left: Interval, right: Interval) -> bool:
+    return left.high is not None and right.low is not None and left.high <= right.low
 
 
 def _overlap(left: Interval, right: Interval) -> Interval | None:

@@ -11,6 +11,7 @@ from cartesius.errors import CartesiusError
 from cartesius.pages.local_pages import Page
 from examples.port.arrivals import call_of
 from examples.port.clearances import LIMIT_M, TANKER_LIMIT_M, clearance_points
+from examples.port.office.figures import Figures, in_force, newest
 from examples.port.office.views import (
     Ship,
     berth_views,
@@ -56,6 +57,7 @@ class Board:
 
     def __init__(self, store: Store, following: Following, day: Day, foresight: Foresight) -> None:
         self._store, self._following, self._day, self._foresight = store, following, day, foresight
+        self._figures = Figures(day)
 
     def board(self, asked: Json) -> Json:
         """Answer ``{at: null | time}`` with all that the page shows."""
@@ -67,13 +69,12 @@ class Board:
         else:
             last, now = None, at
             clock = {**clock, "now": iso(at), "live": False}
-            seen = self._store.rows_at(at)
-            rows = [each for each in seen if each.source != "vessel"]
-            newest: dict[str, int] = {}
-            for each in seen:
-                newest[each.source] = max(each.time, newest.get(each.source, each.time))
-            sources = [source_view(each, time, now) for each, time in sorted(newest.items())]
-            views = [self._viewed(each, now) for each in self._ships(seen, at)]
+            rows = self._store.rows_at(at)
+            latest: dict[str, int] = {}
+            for each in rows:
+                latest[each.source] = max(each.time, latest.get(each.source, each.time))
+            sources = [source_view(each, time, now) for each, time in sorted(latest.items())]
+            views = [self._viewed(each, now) for each in self._ships(rows, at)]
         pack, packs = pack_view(self._following.packs(), now)
         packs["refused"] = self._following.refusal() if at is None else None
         berths = [each for each in rows if each.source == "berth"]
@@ -85,8 +86,8 @@ class Board:
     def ship(self, asked: Json) -> Json:
         """Answer ``{mmsi, at}`` with what is known of a ship: her verdicts so far, and what is ahead of her."""
         at, mmsi = _moment(asked), asked.get("mmsi")
-        if not isinstance(mmsi, int):
-            message = f"ship: expected an MMSI, a whole number, but got {mmsi!r}"
+        if not isinstance(mmsi, int) or not 0 <= mmsi < 10**9:
+            message = f"ship: expected an MMSI, a whole number of at most nine digits, but got {mmsi!r:.99}"
             raise NotUnderstood(message)
         now = (self._following.now or self._day.start) if at is None else at
         changes = self._store.changes_of(mmsi, now)
@@ -108,13 +109,17 @@ class Board:
 
     def _ships(self, seen: Sequence[Seen], at: int) -> list[Ship]:
         reports = {int(each.key): each for each in seen if each.source == "vessel"}
+        rows, pack = newest(seen), in_force(self._following.packs(), at)
         changes = {each.mmsi: each for each in self._store.ships_at(at)}
         since = self._store.all_since(at)
         return [
-            Ship(reports.get(mmsi), changes.get(mmsi), since.get(mmsi))
+            Ship(
+                reports.get(mmsi), changes.get(mmsi), since.get(mmsi),
+                self._figures.failed(changes.get(mmsi), rows, pack, at),
+            )
             for mmsi in sorted(reports.keys() | changes.keys())
             if since.get(mmsi) is None or mmsi in changes  # one who is gone has a report, and a last change
-        ]
+        ]  # fmt: skip
 
     def _viewed(self, ship: Ship, now: int) -> Json:
         if ship.report is None or not self._foresight.has(ship.report.row):
@@ -175,7 +180,7 @@ def _moment(asked: Json) -> int | None:
         return None
     try:
         return microseconds_of(str(at))
-    except ValueError:
+    except (ValueError, OverflowError):
         message = f"at: expected a time in ISO 8601, such as 2020-06-30T05:30:00Z, but got {at!r}"
         raise NotUnderstood(message) from None
 

@@ -151,7 +151,7 @@ def board(
                     ending.callback(
                         _raise_failure, start_kafka(kafka, topics, store, day, rules, stop, rules=rules_topic)
                     )
-                following, foresight = Following(store), Foresight(day, rules)
+                following, foresight = Following(store, day), Foresight(day, rules)
                 shown = Board(store, following, day, foresight)
                 with beside(where, subscriptions, foresight.next_change), suppress(KeyboardInterrupt):
                     following.start(stop)

@@ -18,6 +18,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.pages.local_pages import Told
+from examples.port.office.figures import Figures
 from examples.port.office.records import GONE
 from examples.port.office.views import Ship, iso, pack_view, ship_view, source_view
 
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from cartesius.pages.local_pages import Json
+    from examples.port.inputs import Day
     from examples.port.office.foreseen import Next
-    from examples.port.office.records import Change, Pack, Seen
+    from examples.port.office.records import Change, Failed, Pack, Seen
     from examples.port.office.store import Store
 
 BEAT_S: Final = 1.0
@@ -41,11 +43,12 @@ class Following:
 
     Args:
         store: What is followed.
+        day: Says which rows count for a ship.
         wall: Wall time in microseconds since the epoch.
     """
 
-    def __init__(self, store: Store, wall: Callable[[], int] = lambda: time_ns() // 1000) -> None:
-        self._store, self._wall = store, wall
+    def __init__(self, store: Store, day: Day, wall: Callable[[], int] = lambda: time_ns() // 1000) -> None:
+        self._store, self._figures, self._wall = store, Figures(day), wall
         self._lock = RLock()
         self._boot = secrets.token_hex(4)
         self._number = 0
@@ -61,6 +64,7 @@ class Following:
         self._quiet_s: float | None = None
         self._reports: dict[int, Seen] = {}
         self._verdicts: dict[int, tuple[Change, int]] = {}
+        self._failed: dict[int, tuple[Failed, ...]] = {}
         self._next: dict[int, Next | None] = {}
         self._last: dict[str, int] = {}
         self._rows: dict[tuple[str, str], Seen] = {}
@@ -71,7 +75,7 @@ class Following:
     def look(self) -> bool:
         """Read what is new in the store; return whether there was something."""
         ships: set[int] = set()
-        sources: set[str] = set()
+        read: set[tuple[str, str]] = set()
         before = self._ids
         while True:
             # Changes first: a report that comes between the two is a report of what is judged with it or later.
@@ -84,7 +88,7 @@ class Following:
                     ships.add(change.mmsi)
                     self._add(change)
                 for _, seen in readings:
-                    sources.add(seen.source)
+                    read.add((seen.source, seen.key))
                     self._read(seen, ships)
                 ids = changes[-1].id if changes else self._ids[0], readings[-1][0] if readings else self._ids[1]
                 self._ids = ids
@@ -96,20 +100,35 @@ class Following:
             self.now = max((each.until for each in progress), default=None)
             written = max((each.written for each in progress), default=None)
             self._quiet_s = None if written is None else max(0.0, (self._wall() - written) / 1e6)
-            for mmsi in sorted(ships):
-                self._tell_ship(mmsi)
-            for source in sorted(sources):
-                self._tell("source", source, source_view(source, self._last[source], self.now or 0))
             is_ruled_anew, self._ruled, self._packs = ruled != self._ruled, ruled, packs
+            told_of = [] if not packs else [mmsi for mmsi in self._failed if mmsi in self._reports]
+            touched = [
+                mmsi for mmsi in told_of if is_ruled_anew or self._figures.reads(self._reports[mmsi], read, packs[-1])
+            ]
+            for mmsi in sorted({*ships, *touched}):
+                if self._judge(mmsi) or mmsi in ships:
+                    self._tell_ship(mmsi)
+            for source in sorted({source for source, _ in read}):
+                self._tell("source", source, source_view(source, self._last[source], self.now or 0))
             if is_ruled_anew:
                 self._tell("pack", "", {**pack_view(packs, self.now or 0)[1], "refused": self.refusal()})
         return before != self._ids or is_ruled_anew
+
+    def _judge(self, mmsi: int) -> bool:
+        """Judge anew what fails of a ship; return whether it is anything else than before."""
+        change, _ = self._verdicts.get(mmsi, (None, None))
+        pack = self._packs[-1] if self._packs else None
+        before = self._failed.pop(mmsi, ())
+        if failed := self._figures.failed(change, self._rows, pack, self.now or 0):
+            self._failed[mmsi] = failed
+        return failed != before
 
     def _add(self, change: Change) -> None:
         before = self._verdicts.get(change.mmsi)
         if change.status == GONE:
             self._verdicts.pop(change.mmsi, None)
             self._reports.pop(change.mmsi, None)
+            self._rows.pop(("vessel", str(change.mmsi)), None)
             self._next.pop(change.mmsi, None)
         elif before is None or before[0].time <= change.time:
             same = before is not None and before[0].status == change.status
@@ -119,11 +138,11 @@ class Following:
         self._last[seen.source] = max(seen.time, self._last.get(seen.source, seen.time))
         if seen.source == "vessel":
             mmsi = int(seen.key)
-            if mmsi not in self._reports or self._reports[mmsi].time <= seen.time:
-                self._reports[mmsi] = seen
-                ships.add(mmsi)
-        else:
-            self._rows[seen.source, seen.key] = seen
+            if mmsi in self._reports and self._reports[mmsi].time > seen.time:
+                return
+            self._reports[mmsi] = seen
+            ships.add(mmsi)
+        self._rows[seen.source, seen.key] = seen
 
     def clock(self) -> Json:
         """Return the clock: how late it is, and whether the feed is at work."""
@@ -140,7 +159,7 @@ class Following:
         }
 
     def seen(self) -> tuple[str, int, list[Ship], list[Seen], list[Json], dict[int, Next | None]]:
-        """Return the last event's id, the time, ships, rows of the other sources, these, and what is foreseen."""
+        """Return the last event's id, the time, ships, the rows of all sources, these, and what is foreseen."""
         with self._lock:
             ships = [self._ship(mmsi) for mmsi in sorted(self._reports.keys() | self._verdicts.keys())]
             now = self.now or 0
@@ -179,7 +198,7 @@ class Following:
 
     def _ship(self, mmsi: int) -> Ship:
         change, since = self._verdicts.get(mmsi, (None, None))
-        return Ship(self._reports.get(mmsi), change, since)
+        return Ship(self._reports.get(mmsi), change, since, self._failed.get(mmsi, ()))
 
     # ------------------------------------------------------------------------------------------------- the stream
 

@@ -20,8 +20,9 @@ from dsl import RulePack
 from dsl.terms.statements import conditions
 from dsl.terms.terms import observations
 from examples.port.marks import in_words
+from examples.port.office.figures import fitted
 from examples.port.office.judging import Links
-from examples.port.office.records import KEYS, failed_of
+from examples.port.office.records import KEYS, failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,18 +112,14 @@ class Foresight:
                 "vessel": _roughly(ship),
                 "berth": self._berths.get(keys.get("berth")),
             }
-            declared = {name: dict(each.fields) for name, each in self._pack.declarations.items()}
+            declared = self._pack.declarations
             found: list[tuple[int, Verdict]] = []
             for time in times:
                 for source, each in rows.items():
                     place = bisect_right(each, time, key=lambda row: row[0])
                     situation[source] = each[place - 1][1] if place else None
                 verdict = self._pack.check(
-                    {
-                        name: {field: value for field, value in row.items() if field in declared[name]}
-                        for name, row in situation.items()
-                        if row is not None and name in declared  # rules in force may read less than the harbour's
-                    }
+                    {name: fitted(declared[name], row) for name, row in situation.items() if row and name in declared}
                 )
                 if not found or found[-1][1] != verdict:
                     found.append((time, verdict))
@@ -149,7 +146,7 @@ def _told(at: int, before: Verdict, after: Verdict) -> Next:
     failing = tuple(each.name for each in after.failed if each.name not in failed)
     for each in after.failed:
         if each.name in failing:
-            why = failed_of(each.name, each.because, each.text, each.values, each.margin)
+            why = failure(each)
             amounts = "; limit ".join(filter(None, (why.value, why.limit)))
             return Next(at, after.status, each.name, f"{amounts}: {why.because}".rstrip(": "), failing)
     for each in after.undecided:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dsl import RulePack, Verdict
-    from dsl.meaning.verdicts import Shown
+    from dsl.meaning.verdicts import Reason, Shown
     from dsl.terms.statements import Statement
     from examples.port.input_files import Values
 
@@ -148,15 +148,16 @@ def change_of(time: int, name: str, verdict: Verdict, read: Mapping[str, tuple[s
         int(verdict.subject),
         name,
         verdict.status,
-        tuple(
-            failed_of(each.name, each.because, each.text, each.values, each.margin)
-            for each in verdict.because
-            if not each.missing
-        ),
+        tuple(map(failure, verdict.failed)),
         tuple(Missing(each.name, each.missing) for each in verdict.because if each.missing),
         verdict.pack,
         read,
     )
+
+
+def failure(reason: Reason) -> Failed:
+    """Return a reason for which a verdict is restricted as what fails."""
+    return failed_of(reason.name, reason.because, reason.text, reason.values, reason.margin)
 
 
 def failed_of(

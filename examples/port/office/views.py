@@ -12,13 +12,14 @@ import attrs
 
 from dsl.versions import PackChanges
 from examples.port.cells import moment
+from examples.port.office.figures import in_force
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cartesius.pages.local_pages import Json
     from examples.port.office.foreseen import Next
-    from examples.port.office.records import Change, Pack, Seen
+    from examples.port.office.records import Change, Failed, Pack, Seen
 
 WORDS: Final = {
     "vessel": "reports of ships (AIS)", "tide": "predictions of the tide", "stream": "predictions of the tidal stream",
@@ -47,9 +48,10 @@ def microseconds_of(text: str) -> int:
 
     Raises:
         ValueError: It is no time.
+        OverflowError: Its year in UTC is before 1 or after 9999.
     """
     time = datetime.fromisoformat(text)
-    since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - datetime.fromtimestamp(0, UTC)
+    since = (time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)) - datetime.fromtimestamp(0, UTC)
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
@@ -65,11 +67,19 @@ def is_stale(source: str, time: int, now: int) -> bool:
 
 @attrs.frozen
 class Ship:
-    """What is known of a ship: her last report, the last change of her verdict, and since when she has its status."""
+    """What is known of a ship at a moment.
+
+    Args:
+        report: Her last report.
+        change: The last change of her verdict.
+        since: Since when she has its status.
+        failed: What fails, in figures of that moment.
+    """
 
     report: Seen | None
     change: Change | None
     since: int | None
+    failed: tuple[Failed, ...]
 
     @property
     def mmsi(self) -> int:
@@ -105,7 +115,7 @@ def ship_view(ship: Ship, now: int, following: Next | None, foreseen: bool) -> J
         "age_s": None if report is None else age(report.time, now),
         "berth": lies,
         "heads_for": comes,
-        "failed": [] if change is None else [attrs.asdict(each) for each in change.failed],
+        "failed": [attrs.asdict(each) for each in ship.failed],
         "missing": [NOT_JUDGED] if change is None else missing_view(change),
         "pack": "" if change is None else change.pack,
         "foreseen": foreseen,
@@ -185,7 +195,8 @@ def rule_views(pack: Pack | None, ships: Iterable[Json]) -> list[Json]:
 
 def pack_view(packs: Sequence[Pack], at: int) -> tuple[Pack | None, Json]:
     """Return the pack in force at a moment, and the log of the packs until then as the page shows it."""
-    found = [each for each in packs if each.at <= at] or list(packs[:1])
+    last = in_force(packs, at)
+    found = [each for each in packs if each.at <= at] or ([] if last is None else [last])
     log = [
         {
             "version": each.version, "at": iso(each.at), "changed": iso(each.changed), "who": each.who,
@@ -193,7 +204,6 @@ def pack_view(packs: Sequence[Pack], at: int) -> tuple[Pack | None, Json]:
         }
         for each in found
     ]  # fmt: skip
-    last = found[-1] if found else None
     said = {"version": None, "since": None, "who": None} if last is None else {
         "version": last.version, "since": iso(last.at), "who": last.who
     }  # fmt: skip

@@ -161,6 +161,7 @@ def test_what_cannot_be_compared_is_refused_with_two(compared, new, more, rows, 
     assert (status, printed) == (REFUSED, "")
     assert said in refused
     assert "Traceback" not in refused
+    assert refused.count("compare: ") == 1
 
 
 def test_a_file_of_rules_that_is_not_there_or_is_no_text_is_refused(compared, tmp_path, capsys):

@@ -7,6 +7,7 @@ rules, with the evaluator of `test_judging`.
 from __future__ import annotations
 
 from contextlib import ExitStack
+from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,9 @@ from hypothesis import strategies as st
 
 from cartesius.errors import InvalidArgument
 from dsl import RulePack, Source, absolute, against, another, between, choice, location, not_, otherwise, require, when
+from dsl.proofs.formulas import All, Literal, Some
+from dsl.proofs.proving import Opened, cannot_hold
+from dsl.terms.intervals import Choices, Numbers
 from dsl.terms.texts import text
 from dsl.units import celsius, feet, kilometres_per_hour, knots, metres
 from tests.unit.dsl.harbour import berth, pack, tide, tugs, vessel, wind
@@ -543,3 +547,52 @@ def test_a_block_that_no_linked_row_can_be_in_never_applies():
     )  # fmt: skip
     assert against_x.kind == "contradiction"
     assert 'such as ship.basin = "A", dock.crane = "B"' in against_x.text
+
+
+LITERALS = st.builds(
+    Literal,
+    st.sampled_from("xy"),
+    st.builds(Numbers.that, st.sampled_from(sorted(OPERATORS)), st.integers(0, 2).map(Fraction)),
+    st.just(()),
+) | st.builds(
+    Literal, st.just("d"), st.builds(Choices, st.frozensets(st.sampled_from("abc")), st.booleans()), st.just(())
+)
+FORMULAS = st.recursive(
+    LITERALS,
+    lambda inner: st.builds(lambda kind, parts: kind(tuple(parts)), st.sampled_from([All, Some]), st.lists(inner)),
+    max_leaves=8,
+)
+
+
+@given(FORMULAS, FORMULAS)
+def test_formulas_whose_branches_are_kept_exclude_each_other_as_without(one, other):
+    assert Opened.of(one).excludes(Opened.of(other)) == cannot_hold(one, other)
+
+
+@pytest.mark.parametrize("guard", ["at B{}", 'when berth is "B{}"'])
+def test_for_rules_that_never_meet_no_situation_is_sought_and_of_places_each_is_looked_at_by_itself(monkeypatch, guard):
+    """A situation was sought for each pair of 800 rules at 800 berths, for a minute."""
+    compared = []
+
+    def excludes(*formulas, meant=Opened.excludes):
+        compared.append(formulas)
+        return meant(*formulas)
+
+    monkeypatch.setattr(Opened, "excludes", excludes)
+    monkeypatch.setattr("dsl.proofs.linting.witness", None)  # it is not called
+    head = (
+        "pack: p\nsubject: ship\nlocation: berth\nsource ship by id:\n    id: number\n    berth: text\n    x: metres\n"
+    )
+    numbers = []
+    for number in (10, 20):
+        compared.clear()
+        rules = [
+            f"{guard.format(each)}, when x is at least {each} m: x must be below {limit} m\n    name: {each} {limit}\n"
+            for each in range(number)
+            for limit in (200, 100 - each)
+        ]
+        assert (
+            len(RulePack.from_text(head + "".join(rules)).lint()) == number
+        )  # at each berth the greater limit is idle
+        numbers.append(len(compared))
+    assert numbers[1] == 2 * numbers[0] or "when" in guard

@@ -118,6 +118,17 @@ def test_what_means_nothing_is_refused_with_the_place_and_what_to_do(replaced: s
         read(WHOLE.replace(replaced, by))
 
 
+@pytest.mark.parametrize("becomes", [["allowed"], ["gone"], ["unknown"], ["unknown", "gone", "allowed"]])
+def test_a_subscription_that_would_never_tell_anything_is_refused(becomes: list[str]) -> None:
+    """Nobody was told when the rule held again, and nobody was told that."""
+    text = WHOLE.replace('["restricted", "unknown"]', str(becomes))
+    with pytest.raises(
+        InvalidSubscriptions, match=r"subscription 2: expected becomes to have restricted beside rule.*leave out"
+    ):
+        read(text)
+    assert read(text.replace('rule = "clearance"', "")).wanted[1].becomes == tuple(becomes)
+
+
 @pytest.mark.parametrize("secret", ["token", "password", "bearer", "secret", "authorization", "api_key"])
 def test_a_secret_in_the_file_is_refused_and_not_repeated(secret: str) -> None:
     text = WHOLE.replace('bearer_from = "OFFICE_TOKEN"', f'{secret} = "t0ken"')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -13,13 +14,15 @@ from starlette.testclient import TestClient
 from cartesius.connectors import kafka
 from cartesius.pages import local_pages
 from cartesius.pages.local_pages import application, listening
+from dsl import RulePack
 from examples.port.__main__ import main
 from examples.port.inputs import read_day
 from examples.port.office.board import Board, NotUnderstood, page_of
+from examples.port.office.figures import Figures
 from examples.port.office.following import QUIET_S, Following
 from examples.port.office.foreseen import Foresight
-from examples.port.office.judging import Links
-from examples.port.office.records import GONE, Batch, Change, Seen
+from examples.port.office.judging import Links, seen_of
+from examples.port.office.records import GONE, KEYS, Batch, Change, Seen, change_of, noted
 from examples.port.office.replay import ONE_DAY, Replay
 from examples.port.office.store import Store
 from examples.port.office.views import iso
@@ -33,6 +36,15 @@ if TYPE_CHECKING:
 GUNVOR = 220413000
 HOSTILE = "</script><img src=x onerror=boom()><b onclick=boom()>EVA\u202e&lt;"
 HOUR = 3_600_000_000
+RULES = (Path(__file__).resolve().parents[3] / "examples/rules/new_york.rules").read_text(encoding="utf-8")
+PAIRS_TOTALS_AND_STALE_ROWS = (
+    RULES.replace("places tide", "source other is another vessel\n\nplaces tide").replace(
+        "source wind by station:", "source wind by station, stale after 30 min:"
+    )
+    + "for every other where other mmsi is 211839000: distance from position to other position must be at least 99 km\n"
+    + "greatest of tide height must be at most 0.1 m\n"
+    + "it must hold that wind velocity is at least 0 kn and tide height is at most 0.1 m\n"
+)
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +69,11 @@ class Office:
     """A store, its replay, and who follows it, all in one thread."""
 
     def __init__(self, day: Any, rules: Any, begin: int) -> None:
-        self.day, self.hands = day, Hands()
+        self.day, self.rules, self.hands = day, rules, Hands()
         self.store = Store(":memory:")
         self.replay = Replay(day, rules, self.store, begin=day.start + begin, speed=3600.0, clock=self.hands)
         self.replay.step()
-        self.following = Following(self.store, lambda: self.hands.wall)
+        self.following = Following(self.store, day, lambda: self.hands.wall)
         self.foresight = Foresight(day, rules)
         self.board = Board(self.store, self.following, day, self.foresight)
 
@@ -114,6 +126,48 @@ def test_any_moment_before_has_its_verdicts_and_reasons(office):
     assert [[each[name] for name in same] for each in now["ships"]] == [
         [each[name] for name in same] for each in again["ships"]
     ]
+
+
+def accounted(day, rules, mmsi, at):
+    """The verdict by which `why` answers, and the newest readings that it is made from."""
+    newest = {
+        (each.source, str(each.values[KEYS[each.source]])): each for each in day.readings if (each.time or 0) <= at
+    }
+    readings = [each for each in newest.values() if each.source in rules.sources]
+    rows = [(rules.sources[each.source], each.values, each.time or day.start) for each in readings]
+    verdict = rules.account(sorted(rows, key=lambda row: row[2]), mmsi, at).verdict
+    store = Store(":memory:")
+    store.apply(Batch("made", 1, at, (), [seen_of(each) for each in newest.values()]))
+    return change_of(at, "", verdict, {}), {(each.source, each.key): each for each in store.rows_at(at)}
+
+
+def test_value_and_margin_are_those_of_the_moment_shown_as_why_has_them(office):
+    """They were those of the last change, and too good: since then the tide had gone on falling."""
+    values = set()
+    for hours in (3.1, 3.3):
+        office.to(hours)
+        (change, _), at = accounted(office.day, office.rules, GUNVOR, office.following.now), office.following.now
+        (expected,) = map(attrs.asdict, change.failed)
+        told = [json.loads(each.data) for each in office.following.after(None) if each.event == "ship"]
+        (live,) = [each for each in told if each["mmsi"] == GUNVOR]
+        past = by_mmsi(office.board.board({"at": iso(at)}))[GUNVOR]
+        story = office.board.ship({"mmsi": GUNVOR, "at": iso(at)})["ship"]
+        for shown in (live, past, story, by_mmsi(office.board.board({"at": None}))[GUNVOR]):
+            assert shown["failed"] == [expected]
+        values.add(expected["value"])
+    assert len(values) == 2
+    assert len(office.store.changes_of(GUNVOR, at)) == 2  # her verdict has changed at 01:54 last
+
+
+def test_figures_are_those_of_why_also_of_pairs_totals_and_rows_that_are_too_old(day_and_rules):
+    day, rules = day_and_rules[0], RulePack.from_text(PAIRS_TOTALS_AND_STALE_ROWS)
+    figures, pack = Figures(day), noted(rules, day.start, 0, "eva")
+    for at in (day.start + 5 * HOUR // 2, day.start + 3 * HOUR):
+        change, rows = accounted(day, rules, GUNVOR, at)
+        assert len(change.failed) == 4
+        assert ("wind velocity not known" in change.failed[-1].value) == (at < day.start + 3 * HOUR)
+        before = tuple(attrs.evolve(each, value="before", margin="before") for each in change.failed)
+        assert figures.failed(attrs.evolve(change, failed=before), rows, pack, at) == change.failed
 
 
 def test_a_ship_has_her_verdicts_so_far_her_day_and_the_next_change_that_is_foreseen(office):
@@ -171,13 +225,13 @@ def test_what_is_foreseen_goes_by_the_speed_that_a_ship_has(day_and_rules):
     assert (told.status, told.rule) == ("restricted", "safe speed in restricted visibility")
 
 
-def test_a_ship_without_a_verdict_is_unknown_never_allowed():
+def test_a_ship_without_a_verdict_is_unknown_never_allowed(day_and_rules):
     store = Store(":memory:")
     row = {"mmsi": 1, "name": "EVA", "position": [40.6, -74.0], "destination": "elsewhere", "direction": "still"}
     store.apply(Batch("spark", 0, 10, (), [Seen("vessel", "1", 5, row)]))
-    _, _, (ship,), *_ = Following(store).seen()
+    _, _, (ship,), *_ = Following(store, day_and_rules[0]).seen()
     assert ship.change is None
-    following = Following(store)
+    following = Following(store, day_and_rules[0])
     (told,) = [json.loads(each.data) for each in following.after(None) if each.event == "ship"]
     assert (told["status"], told["missing"]) == ("unknown", [{"rule": "not judged yet", "what": ["verdict"]}])
 
@@ -188,6 +242,12 @@ def test_what_is_asked_wrongly_is_refused_with_what_is_right(office):
         ("board", {"at": "yesterday"}, "expected a time in ISO 8601"),
         ("ship", {"mmsi": "1; DROP TABLE changes", "at": None}, "expected an MMSI"),
         ("ship", {"mmsi": 7, "at": None}, "expected one that is known"),
+        *(("ship", {"mmsi": each}, "expected an MMSI") for each in (10**30, -1, 2.0, None, [], 10**4000)),
+        *(
+            (question, {"mmsi": GUNVOR, "at": each}, "expected a time in ISO 8601")
+            for question in ("board", "ship")
+            for each in ("9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", 10**30, {}, "", "2020-13-01")
+        ),
     ):
         answer = client.post(f"/api/{question}", json=draft, headers={"X-Token": "secret"})
         assert answer.status_code == 400
@@ -213,9 +273,9 @@ def test_the_stream_tells_each_ship_once_in_her_newest_state_from_where_a_reader
     )
 
 
-def test_a_reader_that_never_reads_costs_one_state_a_ship():
+def test_a_reader_that_never_reads_costs_one_state_a_ship(day_and_rules):
     store = Store(":memory:")
-    following = Following(store)
+    following = Following(store, day_and_rules[0])
     for number in range(300):
         change = Change(number, 1 + number % 3, "EVA", "allowed" if number % 2 else "unknown")
         store.apply(Batch("load", number + 1, number, [change]))

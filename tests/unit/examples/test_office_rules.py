@@ -195,7 +195,7 @@ def test_the_stream_tells_who_changed_what_and_why_something_is_refused(day_and_
     save(file, GOOD[0])
     office = Office(day, file)
     office.until(1.0)
-    following, foresight = Following(office.store), Foresight(day, RulePack.from_text(GOOD[0]))
+    following, foresight = Following(office.store, day), Foresight(day, RulePack.from_text(GOOD[0]))
     assert not foresight.judge_by(following.packs()[-1])
 
     def news():
