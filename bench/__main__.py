@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import attrs
 import click
 from rich.console import Console
 
 from bench import growth, memory, orientation, pushes, rules, sheets, small_batches, speed, tables, tables_shown
+from bench.options import COUNT, MANY, PROCESSES, REPETITIONS, SEED, Above0
 from bench.speed_shown import Report
 from bench.table_cases import GROUP
 from bench.timing import CLOCKS
@@ -25,8 +26,9 @@ from dsl.command_lines import INTERRUPTED, check_writable, run
 from examples.experiments.program_rows import PROGRAMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+T = TypeVar("T")
 SPEED: Final = (*speed.NAMES, "programs", "orientation")
 """What ``--only speed`` measures."""
 PARTS: Final = ("speed", "pushes", "small", "tables", "memory", "rules")
@@ -53,17 +55,8 @@ QUICK: Final = Extent((10, 1_000), 100, 10.0, 1_000, 200, 200, 500, 3_000, (20_0
 
 
 def _sizes(context: click.Context, option: click.Parameter, given: str | None) -> tuple[int, ...] | None:
-    if given is None:
-        return None
-    try:
-        sizes = tuple(sorted({int(part) for part in given.split(",")}))
-    except ValueError:
-        message = f"expected numbers with commas between them but got {given!r}"
-        raise click.BadParameter(message) from None
-    if sizes[0] < 2 * GROUP:
-        message = f"expected {2 * GROUP} rows a table or more but got {sizes[0]}"
-        raise click.BadParameter(message)
-    return sizes
+    size: Any = click.IntRange(2 * GROUP, MANY)
+    return None if given is None else tuple(sorted({size.convert(part, option, context) for part in given.split(",")}))
 
 
 def _file(context: click.Context, option: click.Parameter, given: Path | None) -> Path | None:
@@ -87,19 +80,23 @@ def _page(context: click.Context, option: click.Parameter, given: Path | None) -
 @click.command(help="Measure our tiers against RxPY, hand-written Python and numpy, and tables against dicts.")
 @click.option("--only", type=click.Choice((*PARTS, *SPEED)), multiple=True, help="What to measure; all by default.")
 @click.option("--quick", is_flag=True, help="Much fewer events and rows: for a look, not for figures.")
-@click.option("--scale", default=1.0, show_default=True, help="Speed: this share of the events.")
+@click.option("--scale", type=Above0(1), default=1.0, show_default=True, help="Speed: this share of the events.")
 @click.option("--clock", type=click.Choice(tuple(CLOCKS)), default="wall", help="Speed: wall time, or of the CPU.")
 @click.option("--sizes", callback=_sizes, help="Rows a table, as 10,1000.")
-@click.option("--updates", type=int, help="Tables: updates a repetition.")
-@click.option("--repetitions", default=5, show_default=True, help="Repetitions; medians are printed, with the spread.")
-@click.option("--patience", type=float, help="Seconds in which tables must be filled.")
-@click.option("--memory-rows", type=int, help="Memory: rows a table.")
-@click.option("--pushes", type=int, help="Pushes: events a repetition.")
-@click.option("--pushes-before", type=int, help="Pushes: events before the last ones, where cost must not grow.")
-@click.option("--updated-rows", type=int, help="Memory: rows a table, where all are updated.")
-@click.option("--rule-events", type=int, help="Rules: events a repetition.")
-@click.option("--workers", default=min(2, os.cpu_count() or 1), show_default=True, help="Memory: processes at once.")
-@click.option("--seed", default=1, show_default=True, help="Seed of the values.")
+@click.option("--updates", type=click.IntRange(2, MANY), help="Tables: updates a repetition.")
+@click.option(
+    "--repetitions", type=REPETITIONS, default=5, show_default=True, help="Medians are printed, with the spread."
+)
+@click.option("--patience", type=Above0(), help="Seconds in which tables must be filled.")
+@click.option("--memory-rows", type=COUNT, help="Memory: rows a table.")
+@click.option("--pushes", type=COUNT, help="Pushes: events a repetition.")
+@click.option("--pushes-before", type=click.IntRange(3_000, MANY),
+              help="Pushes: events before the last ones, where cost must not grow.")  # fmt: skip
+@click.option("--updated-rows", type=COUNT, help="Memory: rows a table, where all are updated.")
+@click.option("--rule-events", type=COUNT, help="Rules: events a repetition.")
+@click.option("--workers", type=PROCESSES, default=min(2, os.cpu_count() or 1), show_default=True,
+              help="Memory: processes at once.")  # fmt: skip
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the values.")
 @click.option("--json", "data", type=FILE, callback=_file, help="Speed: write all to this file.")
 @click.option("--markdown", type=FILE, callback=_page, help="Speed: write the tables between the marks of this page.")
 def main(
@@ -115,9 +112,6 @@ def main(
     **given: Any,
 ) -> None:
     """Run the benchmark."""
-    if repetitions < 1 or not 0 < scale <= 1:
-        message = f"expected one repetition or more, and a scale in (0, 1], but got {repetitions} and {scale:g}"
-        raise click.UsageError(message)
     wanted = set(only or PARTS)
     if (data or markdown) and not wanted.intersection(("speed", *SPEED)):
         message = "expected a speed figure to write, but --only names none; add --only speed"
@@ -140,14 +134,15 @@ def main(
                     console.print(sheet.as_table())
                 if data is not None:
                     data.write_text(json.dumps(report.as_data(), indent=1), encoding="utf-8")
-                if quick or scale < 1:
-                    _tell("these are fewer events than the bounds are for: a look, and no figures to quote")
             if markdown is not None:
                 sheets.write(markdown, report.as_markdown())
         _measure_tables(wanted, extent, repetitions, workers, seed, console.print)
     except KeyboardInterrupt:
         _tell("interrupted; this is what was measured")
         raise click.exceptions.Exit(INTERRUPTED) from None
+    finally:
+        if quick or (names and scale < 1):
+            _tell("these are fewer events than the bounds are for: a look, and no figures to quote")
 
 
 def scaled(sizes: speed.Sizes, scale: float) -> speed.Sizes:
@@ -175,27 +170,42 @@ def _measure_tables(
     wanted: set[str], extent: Extent, repetitions: int, workers: int, seed: int, show: Callable[[Any], None]
 ) -> None:
     if "pushes" in wanted:
-        costs = list(pushes.measure(extent.pushes, repetitions, seed, _tell))
-        costs += pushes.measure_batches(15 * extent.pushes, repetitions, seed, _tell)
-        costs.append(pushes.growth(extent.pushes_before, seed, _tell))
-        show(pushes.as_sheet(costs, extent.pushes, repetitions).as_table())
+        costs = pushes.measure_all(extent.pushes, extent.pushes_before, repetitions, seed, _tell)
+        _gather(costs, lambda found: show(pushes.as_sheet(found, extent.pushes, repetitions).as_table()))
     if "small" in wanted:
         asked = extent.held, extent.small_batches, repetitions
-        show(small_batches.as_sheet(list(small_batches.measure(*asked, seed, _tell)), *asked).as_table())
+        batches = small_batches.measure(*asked, seed, _tell)
+        _gather(batches, lambda found: show(small_batches.as_sheet(found, *asked).as_table()))
     if "tables" in wanted:
         sizes, updates = extent.sizes, extent.updates
-        figures = list(tables.measure(sizes, updates, repetitions, seed, patience=extent.patience, tell=_tell))
-        show(tables_shown.of_speed(figures, updates, repetitions))
-        show(tables_shown.of_growth(figures, sizes))
+        figures = tables.measure(sizes, updates, repetitions, seed, patience=extent.patience, tell=_tell)
+
+        def of_tables(found: list[tables.Figure]) -> None:
+            show(tables_shown.of_speed(found, updates, repetitions))
+            show(tables_shown.of_growth(found, sizes))
+
+        _gather(figures, of_tables)
     if "memory" in wanted:
         # Tracing makes a push three times as slow, and a second process slows the first.
         rows, updated, patience = extent.memory_rows, extent.updated_rows, 6 * extent.patience
         held = memory.measure(rows, updated, seed, workers=workers, patience=patience, tell=_tell)
-        show(tables_shown.of_memory(list(held), rows, updated))
+        _gather(held, lambda found: show(tables_shown.of_memory(found, rows, updated)))
     if "rules" in wanted:
-        growing, programs = rules.measure(extent.rule_events, repetitions, seed)
-        show(tables_shown.of_rules(growing, extent.rule_events, repetitions))
-        show(tables_shown.of_programs(programs, extent.rule_events, repetitions))
+        events = extent.rule_events
+        show(tables_shown.of_rules(rules.growing(events, repetitions, seed), events, repetitions))
+        programs = rules.programs(events, repetitions, seed)
+        _gather(programs, lambda found: show(tables_shown.of_programs(found, events, repetitions)))
+
+
+def _gather(measured: Iterable[T], show: Callable[[list[T]], None]) -> None:
+    """Show what is measured, when all of it is, or when that is interrupted: as much as there is."""
+    found: list[T] = []
+    try:
+        for one in measured:
+            found.append(one)
+    finally:
+        if found:
+            show(found)
 
 
 def _tell(progress: str) -> None:

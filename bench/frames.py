@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from bench.options import COUNT
 from cartesius import Engine, Reactive, correlate, run_frames
 from restrictions import key_by, most_recently, within
 
@@ -60,7 +61,7 @@ def seconds(*works: Callable[[], object]) -> list[float]:
 
 
 @click.command()
-@click.option("--rows", default=500_000, show_default=True, help="How many rows each of two inputs has.")
+@click.option("--rows", type=COUNT, default=500_000, show_default=True, help="How many rows each of two inputs has.")
 def main(rows: int) -> None:
     """Print how many times as fast as push_many run_frames is, for each kind of frame."""
     connection = duckdb.connect()

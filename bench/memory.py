@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import signal
 import sys
 import tracemalloc
-from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -185,11 +185,15 @@ def measure(
                 hold(name, updated_rows, seed, patience, updates=True),
             )
         return
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        large = [pool.submit(hold, name, rows, seed, patience, updates=False) for name in HOLDINGS]
-        small = [pool.submit(hold, name, updated_rows, seed, patience, updates=True) for name in HOLDINGS]
-        for name, one in zip(HOLDINGS, large, strict=True):
-            one.result()
+    # Ctrl-C is for this process alone: a pool that is left ends its workers, in the midst of what they measure.
+    context, ignoring = multiprocessing.get_context("spawn"), (signal.SIGINT, signal.SIG_IGN)
+    with context.Pool(workers, signal.signal, ignoring) as pool:
+        parts = [(rows, False), (updated_rows, True)]
+        asked = {
+            name: [pool.apply_async(hold, (name, n, seed, patience), {"updates": updates}) for n, updates in parts]
+            for name in HOLDINGS
+        }
+        for name, (large, small) in asked.items():
+            found = large.get(), small.get()
             tell(f"{name}: memory measured at {rows:,} rows")
-        for one, other in zip(large, small, strict=True):
-            yield one.result(), other.result()
+            yield found

@@ -14,7 +14,6 @@ The exit status is 1 where less than 95 % take at most 100 ms, or the server tak
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import subprocess
@@ -27,8 +26,10 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
+import click
 
-from dsl.command_lines import run
+from bench.options import COUNT, PROCESSES, Above0
+from dsl.command_lines import INTERRUPTED, run
 from examples.port.input_options import DATA
 from examples.port.inputs import DAY, read_day
 from examples.port.office.records import Batch, Change, Failed, Seen
@@ -36,7 +37,7 @@ from examples.port.office.store import Store
 from examples.port.programs import rule_pack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SOON_MS: Final = 100.0
@@ -180,6 +181,19 @@ class Measured:
     server_mb: float
 
 
+@contextmanager
+def meanwhile(work: Callable[[Event], object]) -> Iterator[None]:
+    """Let a thread work until the block is left, by Ctrl-C or by an error, too; it is given what is set then."""
+    stop = Event()
+    thread = Thread(target=work, args=(stop,))
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
 def measure(pages: int, ships: int, rate: float, seconds: float) -> Measured:
     """Open the pages, commit changes for so many seconds, and return how soon they were there."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - others of this folder need no browser
@@ -190,35 +204,29 @@ def measure(pages: int, ships: int, rate: float, seconds: float) -> Measured:
         with board(where) as (address, server), sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", *_FRONT])
             opened: list[Any] = []
-            ready, stop, largest = Event(), Event(), [0.0]
-            waiting = Thread(target=load.wait, args=(ready,))
-            waiting.start()
-            for _ in range(pages):
-                page = browser.new_context().new_page()
-                page.add_init_script(_SEEN)
-                page.goto(address)
-                page.locator("#mode", has_text="live").wait_for(timeout=PATIENCE_S * 1000)
-                opened.append(page)
-            ready.set()
-            waiting.join()
+            with meanwhile(load.wait):
+                for _ in range(pages):
+                    page = browser.new_context().new_page()
+                    page.add_init_script(_SEEN)
+                    page.goto(address)
+                    page.locator("#mode", has_text="live").wait_for(timeout=PATIENCE_S * 1000)
+                    opened.append(page)
+            largest = 0.0
 
-            def watch() -> None:
+            def watch(stop: Event) -> None:
+                nonlocal largest
                 while not stop.wait(0.5):
-                    largest[0] = max(largest[0], resident_mb(server))
+                    largest = max(largest, resident_mb(server))
 
-            threads = [Thread(target=watch), Thread(target=load.run, args=(seconds,))]
-            for thread in threads:
-                thread.start()
-            threads[1].join()
-            time.sleep(2.0)
-            stop.set()
-            threads[0].join()
+            with meanwhile(watch):
+                load.run(seconds)
+                time.sleep(2.0)
             found = [load.delays(page.evaluate("seen")) for page in opened]
             browser.close()
             return Measured(
                 sorted(each for read, _ in found for each in read),
                 sorted(each for _, drawn in found for each in drawn),
-                largest[0],
+                largest,
             )
 
 
@@ -232,26 +240,27 @@ def _soon(found: Sequence[float]) -> float:
     return sum(each <= SOON_MS for each in found) / len(found)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m bench.office_load", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--pages", type=int, default=10)
-    parser.add_argument("--ships", type=int, default=2_000)
-    parser.add_argument("--rate", type=float, default=50.0, help="changes a second")
-    parser.add_argument("--seconds", type=float, default=600.0)
-    chosen = parser.parse_args(arguments)
-    for name, given in vars(chosen).items():
-        if not 0 < given < float("inf"):
-            parser.error(f"--{name}: expected a number above 0 but got {given}")
-    found = measure(chosen.pages, chosen.ships, chosen.rate, chosen.seconds)
-    print(
-        f"{chosen.pages} pages, {chosen.ships:,} ships, {chosen.rate:g} changes a second for {chosen.seconds:g} s,"
+@click.command(help=(__doc__ or "").partition("\n")[0])
+@click.option("--pages", type=PROCESSES, default=10, show_default=True, help="How many pages.")
+@click.option("--ships", type=COUNT, default=2_000, show_default=True, help="How many ships.")
+@click.option("--rate", type=Above0(), default=50.0, show_default=True, help="Changes a second.")
+@click.option("--seconds", type=Above0(), default=600.0, show_default=True, help="How long changes are made.")
+def main(pages: int, ships: int, rate: float, seconds: float) -> None:
+    """Run the command."""
+    try:
+        found = measure(pages, ships, rate, seconds)
+    except KeyboardInterrupt:
+        click.echo("interrupted; what was measured until then is lost with the pages", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    click.echo(
+        f"{pages} pages, {ships:,} ships, {rate:g} changes a second for {seconds:g} s,"
         f" {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; day of {DAY}\n"
         f"read by a page:  {_said(found.read)}\n"
         f"drawn by a page: {_said(found.drawn)} (at least {WANTED:.0%} within {SOON_MS:g} ms wanted)\n"
         f"memory of the server: {found.server_mb:.0f} MB (less than {MOST_MB:g} MB wanted)"
     )
-    return 0 if _soon(found.drawn) >= WANTED and found.server_mb < MOST_MB else 1
+    if _soon(found.drawn) < WANTED or found.server_mb >= MOST_MB:
+        raise click.exceptions.Exit(1)
 
 
 if __name__ == "__main__":

@@ -217,6 +217,13 @@ def seconds(take: Callable[[Reactive, Any, int], object], trace: Trace) -> float
     return time.process_time() - begun
 
 
+def measure_all(events: int, before: int, repetitions: int, seed: int, tell: Callable[[str], None]) -> Iterator[Figure]:
+    """Measure each case by push and as a batch, and whether a push costs more after ``before`` events."""
+    yield from measure(events, repetitions, seed, tell)
+    yield from measure_batches(15 * events, repetitions, seed, tell)
+    yield growth(before, seed, tell)
+
+
 def measure(events: int, repetitions: int, seed: int, tell: Callable[[str], None]) -> Iterator[Figure]:
     """Measure each case, with the field that is read and with whole rows."""
     for case in CASES:

@@ -47,18 +47,19 @@ class Cost:
         return median(self.micros) / median(other.micros)
 
 
-def measure(events: int, repetitions: int, seed: int, ships: int = SHIPS) -> tuple[list[Cost], list[tuple[Cost, Cost]]]:
-    """Return the costs of one rule, of forty, and of forty judged anew; and of each program, remembering and anew."""
+def growing(events: int, repetitions: int, seed: int, ships: int = SHIPS) -> list[Cost]:
+    """Return the costs of one rule, of forty, and of forty judged anew."""
     one, forty = pack_workload(1, events, seed, ships), pack_workload(RULES, events, seed, ships)
-    growing = _costs(
-        [("one rule", one, True), ("40 rules", forty, True), ("40 rules, anew", forty, False)], repetitions
-    )
-    programs = []
+    return _costs([("one rule", one, True), ("40 rules", forty, True), ("40 rules, anew", forty, False)], repetitions)
+
+
+def programs(events: int, repetitions: int, seed: int, ships: int = SHIPS) -> Iterator[tuple[Cost, Cost]]:
+    """Measure each program, remembering and judged anew."""
     for letter in PROGRAMS:
         case = program_workload(letter, ships, events, seed)
         name = f"program {letter}"
-        programs.append(_costs([(name, case, True), (f"{name}, anew", case, False)], repetitions))
-    return growing, [(remembering, anew) for remembering, anew in programs]
+        remembering, anew = _costs([(name, case, True), (f"{name}, anew", case, False)], repetitions)
+        yield remembering, anew
 
 
 def _costs(cases: list[tuple[str, Case, bool]], repetitions: int) -> list[Cost]:

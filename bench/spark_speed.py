@@ -16,6 +16,7 @@ import click
 from rich.console import Console
 
 from bench import spark_harbour, spark_sides, spark_state
+from bench.options import COUNT, MANY, PROCESSES
 from bench.sheets import Sheet, verdict
 from bench.spark_streams import (
     HDFS,
@@ -33,6 +34,7 @@ from bench.spark_streams import (
     write_pairs,
 )
 from bench.timing import Disagreement
+from dsl.command_lines import INTERRUPTED, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,20 +70,22 @@ class Bench:
     states: dict[str, dict[str, spark_state.Cost]] = attrs.field(factory=dict)
 
     def sheets(self) -> list[Sheet]:
-        """Return the tables that are printed."""
+        """Return the tables that there is something for."""
         shown = []
         for figure, (least, ours, theirs) in _BOUNDS.items():
             if ours in self.rates and theirs in self.rates:
                 ratio = self.rates[ours] / self.rates[theirs]
                 shown.append((figure, f"{least:g}", f"{ratio:.2f}", verdict(ratio >= least)))
-        sheets = [Sheet("Ratios on Spark", ("figure", "at least", "measured", "kept"), tuple(shown))]
         rates = tuple((side, f"{found:,.0f}") for side, found in self.rates.items())
-        sheets.append(Sheet("Rates", ("side", "rows/s"), rates))
-        if self.fixed:
-            title = f"A micro-batch of {_FEW.rows} rows in {_FEW.buckets} buckets"
-            headings = ("side", "ms", "ms of processors", "at most", "kept")
-            sheets.append(Sheet(title, headings, tuple(self._fixed_rows())))
-        return [*sheets, spark_state.sheet(self.states)] if self.states else sheets
+        title = f"A micro-batch of {_FEW.rows} rows in {_FEW.buckets} buckets"
+        headings = ("side", "ms", "ms of processors", "at most", "kept")
+        every = (
+            Sheet("Ratios on Spark", ("figure", "at least", "measured", "kept"), tuple(shown)),
+            Sheet("Rates", ("side", "rows/s"), rates),
+            Sheet(title, headings, tuple(self._fixed_rows())),
+            spark_state.sheet(self.states),
+        )
+        return [sheet for sheet in every if sheet.rows]
 
     def _fixed_rows(self) -> Iterator[tuple[str, ...]]:
         for side, (clock, seconds) in self.fixed.items():
@@ -101,7 +105,7 @@ def _tell(text: str) -> None:
 
 def _check(spark: SparkSession, sides: dict[str, Callable[..., DataFrame]]) -> None:
     """Compare the rows of all sides, on a small load."""
-    with scratch() as folder:
+    with scratch(spark) as folder:
         write_pairs(folder, _SMALL)
         found = {name: collected(side(streams(spark, folder, _PAIRS), _SMALL)) for name, side in sides.items()}
     first, *others = found
@@ -119,7 +123,7 @@ def _latest(spark: SparkSession, load: Load, bench: Bench) -> None:
     }
     _check(spark, joins)
     others = {"counting rows": spark_sides.counting, "mapInPandas, identity": spark_sides.identity}
-    with scratch() as folder:
+    with scratch(spark) as folder:
         write_pairs(folder, load)
         for name, side in (joins | others).items():
             bench.time(name, side(streams(spark, folder, _PAIRS), load))
@@ -127,7 +131,7 @@ def _latest(spark: SparkSession, load: Load, bench: Bench) -> None:
 
 def _band(spark: SparkSession, load: Load, bench: Bench) -> None:
     _check(spark, {"our band": spark_sides.our_band, "Spark's band": spark_sides.native_band})
-    with scratch() as folder:
+    with scratch(spark) as folder:
         write_pairs(folder, load)
         bench.time("our band", spark_sides.our_band(streams(spark, folder, _PAIRS), load))
         for name, provider in (("RocksDB", ROCKSDB), ("HDFS", HDFS)):
@@ -137,7 +141,7 @@ def _band(spark: SparkSession, load: Load, bench: Bench) -> None:
 
 
 def _harbour(spark: SparkSession, load: Load, bench: Bench) -> None:
-    with scratch() as folder:
+    with scratch(spark) as folder:
         pack, schemas = spark_harbour.write_harbour(folder, load)
         vessel = f"/{spark_harbour.VESSEL}"
         bench.time("counting vessels", spark_harbour.counted_vessels(streams(spark, folder, schemas), load), vessel)
@@ -150,7 +154,7 @@ def _fixed(spark: SparkSession, bench: Bench) -> None:
         "numpy by hand": spark_sides.latest_by_numpy,
         "counting rows": spark_sides.counting,
     }
-    with scratch() as folder:
+    with scratch(spark) as folder:
         write_pairs(folder, _FEW)
         for name, side in [*sides.items()] * 2:  # in the first round Java compiles, and it does not count
             clock, used = bench.fixed[name] = processors(side(streams(spark, folder, _PAIRS), _FEW))
@@ -172,41 +176,50 @@ def _on_cores(load: Load, bench: Bench) -> None:
 
 @click.command(help="Measure our programs on Spark against hand-written operators, and Spark's own joins.")
 @click.option("--only", type=click.Choice(FIGURES), multiple=True, help="What to measure; all by default.")
-@click.option("--rows", default=500_000, show_default=True, help="Rows of a micro-batch.")
-@click.option("--keys", default=20_000, show_default=True, help="Different keys.")
-@click.option("--batches", default=3, show_default=True, help="Micro-batches that are measured; two more warm up.")
-@click.option("--buckets", default=32, show_default=True, help="Engines, or groups.")
-@click.option("--cores", default=2, show_default=True, help="Cores of Spark.")
-@click.option("--ships", default=1_000_000, show_default=True, help="Keys of the large states.")
-@click.option("--child", type=int, hidden=True)
+@click.option("--rows", type=click.IntRange(2, MANY), default=500_000, show_default=True, help="Rows of a micro-batch.")
+@click.option("--keys", type=COUNT, default=20_000, show_default=True, help="Different keys.")
+@click.option(
+    "--batches", type=COUNT, default=3, show_default=True, help="Micro-batches that are measured; two more warm up."
+)
+@click.option("--buckets", type=COUNT, default=32, show_default=True, help="Engines, or groups.")
+@click.option("--cores", type=PROCESSES, default=2, show_default=True, help="Cores of Spark.")
+@click.option("--ships", type=COUNT, default=1_000_000, show_default=True, help="Keys of the large states.")
+@click.option("--child", type=PROCESSES, hidden=True)
 def main(only: tuple[str, ...], cores: int, ships: int, child: int | None, **given: Any) -> None:
     """Run the benchmark."""
     load, bench, wanted = Load(**given), Bench(), set(only or FIGURES)
     if child is not None:
-        with session(child) as spark, scratch() as folder:
+        with session(child) as spark, scratch(spark) as folder:
             write_pairs(folder, load)
             bench.time("ours", spark_sides.our_latest(streams(spark, folder, _PAIRS), load))
         click.echo(json.dumps(bench.rates["ours"]))
         return
     try:
-        with session(cores) as spark:
-            for name, measure in (("latest", _latest), ("band", _band), ("harbour", _harbour)):
-                if name in wanted:
-                    measure(spark, load, bench)
-            if "fixed" in wanted:
-                _fixed(spark, bench)
-        if "state" in wanted:
-            with session(cores, spark_state.CONFIGURATION) as spark:
-                for name, costs in spark_state.measure(spark, ships, load.batches, _tell):
-                    bench.states[name] = costs
-        if "cores" in wanted:
-            _on_cores(load, bench)
+        _measure(wanted, load, cores, ships, bench)
+    except KeyboardInterrupt:
+        _tell("interrupted; this is what was measured")
+        raise click.exceptions.Exit(INTERRUPTED) from None
     finally:
         for sheet in bench.sheets():
             Console().print(sheet.as_table())
-    if load.rows < Load().rows:
-        _tell("these are fewer rows than the bounds are for: a look, and no figures to quote")
+        if load.rows < Load().rows:
+            _tell("these are fewer rows than the bounds are for: a look, and no figures to quote")
+
+
+def _measure(wanted: set[str], load: Load, cores: int, ships: int, bench: Bench) -> None:
+    with session(cores) as spark:
+        for name, measure in (("latest", _latest), ("band", _band), ("harbour", _harbour)):
+            if name in wanted:
+                measure(spark, load, bench)
+        if "fixed" in wanted:
+            _fixed(spark, bench)
+    if "state" in wanted:
+        with session(cores, spark_state.CONFIGURATION) as spark:
+            for name, costs in spark_state.measure(spark, ships, load.batches, _tell):
+                bench.states[name] = costs
+    if "cores" in wanted:
+        _on_cores(load, bench)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -214,7 +214,7 @@ def measure(
         rounds: How many micro-batches of each kind are measured.
         tell: Is told the progress.
     """
-    with scratch() as folder:
+    with scratch(spark) as folder:
         write_ships(folder, keys, rounds)
         for name, side in sides(keys, tell).items():
             found = _costs(side(spark, folder), kinds(rounds))
@@ -227,7 +227,7 @@ def _costs(frame: DataFrame, brought: Sequence[str]) -> dict[str, Cost]:
     costs: dict[str, list[Cost]] = defaultdict(list)
     seen: dict[Path, int] = {}
     marks: list[tuple[float, int]] = []
-    with scratch() as folder:
+    with scratch(frame.sparkSession) as folder:
 
         def take(batch: DataFrame, number: int) -> None:
             batch.write.format("noop").mode("append").save()

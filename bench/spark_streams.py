@@ -6,11 +6,13 @@ its end, as Spark reports it; the first micro-batches warm up, and are left out.
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
+import signal
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +20,9 @@ import attrs
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 if TYPE_CHECKING:
@@ -73,23 +78,31 @@ def session(cores: int, more: Mapping[str, str] | None = None) -> Iterator[Spark
             "spark.python.daemon.module": "spark_bridge.daemon",
             **(more or {}),
         }
-        builder = SparkSession.builder.master(f"local[{cores}]").appName("bench")
-        for name, value in options.items():
-            builder = builder.config(name, value)
-        spark = builder.getOrCreate()
-        spark.sparkContext.setLogLevel("ERROR")
-        try:
-            yield spark
-        finally:
-            spark.stop()
+        configured = SparkConf().setMaster(f"local[{cores}]").setAppName("bench").setAll(list(options.items()))
+        with SparkContext(conf=configured) as context:
+            signal.signal(signal.SIGINT, _interrupted)  # instead of PySpark's, which asks Java something first
+            context.setLogLevel("ERROR")
+            yield SparkSession(context)
+
+
+def _interrupted(*_: object) -> None:
+    """Raise what Ctrl-C does; py4j writes a traceback of the call that this cuts off, and Java pages of what it ran."""
+    logging.disable()
+    raise KeyboardInterrupt
 
 
 @contextmanager
-def scratch() -> Iterator[Path]:
-    """Make a folder, and remove it."""
+def scratch(spark: SparkSession) -> Iterator[Path]:
+    """Make a folder, and remove it; on Ctrl-C when the queries that write there have been stopped."""
     folder = Path(tempfile.mkdtemp(prefix="bench-spark-"))
     try:
         yield folder
+    except KeyboardInterrupt:
+        spark.sparkContext.setLogLevel("OFF")
+        with suppress(PySparkException, Py4JError):  # of what they were about
+            for query in spark.streams.active:
+                query.stop()
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -130,7 +143,7 @@ def processors(frame: DataFrame) -> tuple[float, float]:
 
     Those of all processes of Spark's, from when it has warmed up.
     """
-    with scratch() as folder:
+    with scratch(frame.sparkSession) as folder:
         writer = frame.writeStream.format("noop").outputMode("append").option("checkpointLocation", str(folder))
         query = writer.trigger(availableNow=True).start()
         first: tuple[int, float, float] | None = None
@@ -151,7 +164,7 @@ def measured(frame: DataFrame, counted: str = "") -> list[tuple[int, float]]:
         frame: What is asked, a stream.
         counted: Part of the path of the one source whose rows count; empty: all do.
     """
-    with scratch() as folder:
+    with scratch(frame.sparkSession) as folder:
         writer = frame.writeStream.format("noop").outputMode("append").option("checkpointLocation", str(folder))
         query = writer.trigger(availableNow=True).start()
         query.awaitTermination()
@@ -170,7 +183,7 @@ def collected(frame: DataFrame) -> list[tuple[Any, ...]]:
     def take(batch: DataFrame, _: int) -> None:
         rows.extend(tuple(row) for row in batch.collect())
 
-    with scratch() as folder:
+    with scratch(frame.sparkSession) as folder:
         writer = frame.writeStream.outputMode("append").option("checkpointLocation", str(folder)).foreachBatch(take)
         writer.trigger(availableNow=True).start().awaitTermination()
     return sorted(rows)

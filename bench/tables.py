@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from bench.dict_joins import DictJoin
     from bench.table_cases import Case, Pushes
+    from cartesius import Event
 
 BOUND = 0.8
 MORE = 20  # times as many updates for the dict join
@@ -47,22 +48,22 @@ class Filled:
         self.plain = case.theirs()
         self.copy = case.theirs()
         self.rows_of_copy = case.rows(n, seed)
-        self.last: Any = None
         pushes = self.rows.first(case.inputs)
-        fill(self.engine, self.tables, pushes, patience)
+        self.last = fill(self.engine, self.tables, pushes, patience)
         theirs(self.plain, pushes)
         theirs(self.copy, self.rows_of_copy.first(case.inputs))
 
     def ours(self, pushes: Pushes) -> tuple[float, int]:
         """Return seconds and changes of ours."""
         bound = [(self.tables[number], change) for number, change in pushes]
-        push, changes, out = self.engine.push, 0, []
+        push, changes, last = self.engine.push, 0, self.last
         begin = time.process_time()
         for table, change in bound:
             out = push(table, change)
             changes += len(out)
+            last = out or last
         seconds = time.process_time() - begin
-        self.last = out[-1].value if out else None
+        self.last = last
         return seconds, changes
 
     @property
@@ -72,7 +73,7 @@ class Filled:
 
     def check(self) -> None:
         """Raise RuntimeError unless both sides hold the same."""
-        ours = self.engine.query(self.output) if self.output.table else self.last
+        ours = self.engine.query(self.output) if self.output.table else self.last[-1].value
         if ours != self.plain.result():
             message = f"{self.case.name}: ours and the dict join differ at {len(self.rows.keys):,} rows"
             raise RuntimeError(message)
@@ -99,13 +100,15 @@ def fill(
     pushes: Sequence[tuple[int, Any]],
     patience: float,
     times: Sequence[int | None] | None = None,
-) -> None:
-    """Push all; give up as soon as it is foreseen to take longer than ``patience`` seconds."""
+) -> list[Event]:
+    """Push all, and return the last results; give up as soon as it would take longer than ``patience`` seconds."""
+    last: list[Event] = []
     push, begin = engine.push, time.perf_counter()
     for done, ((number, value), at) in enumerate(zip(pushes, times or repeat(None), strict=False)):
-        push(tables[number], value, at)
+        last = push(tables[number], value, at) or last
         if done % 1000 == 999 and (time.perf_counter() - begin) / (done + 1) * len(pushes) > patience:
             raise TooSlow
+    return last
 
 
 @attrs.define

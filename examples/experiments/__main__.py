@@ -61,8 +61,8 @@ others have come.
 @click.option("--clock", type=click.Choice(tuple(CLOCKS)), default="wall", show_default=True,
               help="Measure speeds by the clock on the wall, or by the processor's time: for a machine that has other"
               " work, too.")  # fmt: skip
-@click.option("--seed", type=int, default=1, show_default=True, help="Of what is drawn.")
-@click.option("--repetitions", type=click.IntRange(min=1), default=3, show_default=True,
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Of what is drawn.")
+@click.option("--repetitions", type=click.IntRange(1, 1_000), default=3, show_default=True,
               help="Runs of each: in strategies and table3 of other events each, but one alone of table3's cartesian;"
               " in nexmark of the same events. In figure8, how many times as much is measured.")  # fmt: skip
 def main(names: tuple[str, ...], *, out: Path, effort: str, clock: str, seed: int, repetitions: int) -> None:

@@ -18,6 +18,7 @@ from cartesius import Engine, Reactive, correlate
 from examples.experiments.efforts import Effort
 from examples.experiments.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, legend_below, logarithmic, new_figure
 from examples.experiments.program_rows import PROGRAMS, ProgramRows, program
+from examples.experiments.sheets import shown
 from restrictions import as_table, retracting
 
 if TYPE_CHECKING:
@@ -154,14 +155,14 @@ time as a join that *scans*: its condition is a function that nothing looks into
         "Updates a second of each program, by rows a table, with least and most",
         f"Points are means of {measurements} measurements, with the slowest and the fastest. From {ROWS[effort][0]:,}"
         f" to {ROWS[effort][-1]:,} rows a table the programs keep of their speed: {kept}; a flat line is 1. The join"
-        f" that scans keeps {_kept(lines[SCANNING]):.2g} from {first.rows:,} to {last.rows:,} rows, near the dotted"
-        " line, which is what one loses who looks at every row. That is the loss of the thesis.",
+        f" that scans keeps {_kept(lines[SCANNING]):.2g} from {first.rows:,} to {last.rows:,} rows. Who loses in"
+        f" proportion to the rows, as in the thesis, keeps {first.rows / last.rows:.2g}: the dotted line.",
     )
     sheet.data("runs")
     least = min(one.least for name in PROGRAMS for one in lines[name])
     sheet.say(f"""
 A busy port needs {REAL} updates a second, by the thesis: 320 ships with a report a minute each, and the weather. The
-slowest measurement of A to D above was {least / REAL:,.0f} times that.
+slowest measurement of A to D above was {shown(least / REAL)} times that.
 """)
 
 

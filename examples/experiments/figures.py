@@ -103,7 +103,7 @@ def compared(rows: Sequence[Mapping[str, Any]], unit: str = "time units") -> Fig
         given.plot([max(row["results"], 0.5) for row in rows], names, "o", color=BLUE, markersize=8)
         logarithmic(given, "x")
         given.set_xlabel("results (logarithmic)")
-    memory = [max(row["retained_max"] + row["waiting_max"], 0.5) for row in rows]
+    memory = [max(row["held_max"], 0.5) for row in rows]
     held.plot(memory, names, "o", color=BLUE, markersize=8)
     for place, one in enumerate(memory):
         held.annotate(f"{one:,.0f}", (one, place), xytext=(7, 0), textcoords="offset points", va="center", fontsize=8)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
+from operator import add
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ class Counts:
         retained_max: The most events in memory.
         waiting_mean: Events held back, the mean over all events.
         waiting_max: The most events held back.
+        held_max: The most events in memory or held back, at one time.
         delay_mean: How far the clock is beyond a result when it is given, in time units; None without results.
         delay_max: The longest of these; None without results.
         right: Results that stand and are true; None where nobody knows.
@@ -49,6 +51,7 @@ class Counts:
     retained_max: int
     waiting_mean: float
     waiting_max: int
+    held_max: int
     delay_mean: float | None
     delay_max: int | None
     right: int | None
@@ -116,6 +119,7 @@ def counted(
         retained_max=max(retained, default=0),
         waiting_mean=_mean(waiting) or 0.0,
         waiting_max=max(waiting, default=0),
+        held_max=max(map(add, retained, waiting), default=0),
         delay_mean=_mean(delays),
         delay_max=max(delays, default=None),
         right=right,

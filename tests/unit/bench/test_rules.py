@@ -12,7 +12,8 @@ from cartesius import Engine
 
 @pytest.fixture(scope="module")
 def measured() -> tuple[list[rules.Cost], list[tuple[rules.Cost, rules.Cost]]]:
-    return rules.measure(events=40, repetitions=2, seed=3, ships=5)
+    given = {"events": 40, "repetitions": 2, "seed": 3, "ships": 5}
+    return rules.growing(**given), list(rules.programs(**given))
 
 
 def test_five_requirements_of_forty_are_evaluated_an_event(measured):

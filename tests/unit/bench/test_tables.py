@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from bench import memory, rules
 from bench.__main__ import main
 from bench.table_cases import CASES, GROUP, Rows
-from bench.tables import measure
+from bench.tables import Filled, measure, theirs
 from cartesius import Delete, Engine, Reactive, Update
 
 KEYS = range(6)
@@ -85,7 +85,8 @@ def test_memory_is_measured_beyond_what_was_pushed():
 
 def test_the_command_prints_figures_and_verdicts(monkeypatch):
     monkeypatch.setattr(memory, "HOLDINGS", {"combine_updates": memory.HOLDINGS["combine_updates"]})
-    monkeypatch.setattr(rules, "measure", partial(rules.measure, ships=5))
+    for name in ("growing", "programs"):
+        monkeypatch.setattr(rules, name, partial(getattr(rules, name), ships=5))
     small = ["--only", "tables", "--only", "memory", "--only", "rules", "--sizes", "10,20", "--repetitions", "2"]
     small += ["--updates", "4", "--workers", "1", "--memory-rows", "10", "--updated-rows", "10", "--rule-events", "5"]
     run = CliRunner().invoke(main, small, env={"COLUMNS": "200"})
@@ -94,8 +95,20 @@ def test_the_command_prints_figures_and_verdicts(monkeypatch):
         assert shown in run.output
 
 
-@pytest.mark.parametrize("sizes", ["ten", "1,10"])
+@pytest.mark.parametrize("sizes", ["ten", "1,10", "10,", f"10,{10**30}"])
 def test_sizes_that_are_none_are_refused(sizes):
     run = CliRunner().invoke(main, ["--sizes", sizes])
     assert run.exit_code == 2
-    assert "expected" in run.output
+    assert "Invalid value for '--sizes'" in run.output
+
+
+def test_a_total_is_compared_also_when_the_last_updates_give_nothing():
+    (case,) = (case for case in CASES if case.name == "reduce")
+    both = Filled(case, 10, 1, 60)
+    both.check()  # before any update
+    pushes = both.rows.updates(4, (0,))
+    for _ in range(2):  # the second time nothing changes
+        _, changes = both.ours(pushes)
+        assert changes == theirs(both.plain, pushes)[1]
+        both.check()
+    assert changes == 0

@@ -1,14 +1,21 @@
 """The experiments: what they count is what the paper, SQL and a search over all pairs say; and what they write."""
 
 import doctest
+import random
+import re
 from collections import Counter
+from functools import partial
+from itertools import count, product
+from types import SimpleNamespace
 
+import attrs
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cartesius import Engine
 from cartesius.errors import InvalidArgument
 from dsl.command_lines import INTERRUPTED
 from examples import experiments
@@ -17,7 +24,9 @@ from examples.experiments import (
     bars,
     compare,
     comparing,
+    figure8,
     late_settings,
+    late_strategies,
     measuring,
     nexmark,
     pairing,
@@ -145,6 +154,16 @@ def test_two_strategies_are_right_about_everything_and_what_the_others_give_has_
     assert {row["late"] for row in rows.values()} == {0}
 
 
+def test_what_is_held_at_most_was_held_at_one_time():
+    reordered = strategies(90)["reordered"]
+    (row,) = compare({"reordered": reordered}, [ships_and_tides], [200], repetitions=1, seed=1).to_pylist()
+    engine, most = Engine(reordered(*ships_and_tides.inputs), **ships_and_tides.options), 0
+    for reactive, value, at in ships_and_tides.trace(200, 1):
+        engine.push(reactive, value, at=at)
+        most = max(most, engine.stats.retained + engine.stats.waiting)
+    assert row["held_max"] == most < row["retained_max"] + row["waiting_max"]
+
+
 # -- The framework -----------------------------------------------------------------------------------------------------
 
 
@@ -204,8 +223,6 @@ def test_the_join_that_scans_gives_what_program_b_means_and_looks_at_every_row()
     ships, tides = {}, {}
     for source, row, _ in trace:
         (ships if source == "vessel" else tides)[row["mmsi" if source == "vessel" else "sensor"]] = row
-    from cartesius import Engine
-
     engine = Engine(scanning())
     before = engine.stats.visited
     for source, row, at in trace:
@@ -230,6 +247,85 @@ def test_the_queries_of_nexmark_answer_what_duckdb_answers(seed):
         assert rows == known[query], query
         assert rows
         assert pushed
+
+
+def test_a_query_is_timed_over_the_second_half_of_its_events_and_a_small_trace_more_than_once():
+    for query, times in (("query 3", 62), ("query 7", 5)):
+        ticks = count()
+        _, _, pushed, speed = nexmark.answered(query, events(100, 1), partial(next, ticks))
+        assert speed == pushed - pushed // 2  # a tick each time
+        assert next(ticks) == 2 * times
+
+
+# -- What the reports say ----------------------------------------------------------------------------------------------
+
+
+def reported(experiment, monkeypatch, folder, seed):
+    """Return the report of an experiment that has measured what is drawn."""
+    draw = random.Random(seed)
+
+    def some():
+        return draw.randrange(2, 1_000)
+
+    def compared(made, workloads, sizes, *, found, **_):
+        names = [name for name in SCHEMA.names if name not in ("strategy", "workload", "size")]
+        for workload, size, strategy in product(workloads, sizes, made):
+            drawn = {name: some() for name in names}
+            found.append({"strategy": strategy, "workload": workload.name, "size": size, **drawn})
+
+    def answered(*_):
+        return SimpleNamespace(stats=SimpleNamespace(tuples=some(), retained=some())), set(), some(), some()
+
+    def unknown(_):
+        raise ImportError
+
+    monkeypatch.setattr(
+        table3, "measure", lambda *_, **__: table3.Measured(*(some() for _ in attrs.fields(table3.Measured)))
+    )
+    monkeypatch.setattr(figure8, "measure", lambda name, _, rows, *__: figure8.Speed(name, rows, some(), 1, 2_000))
+    monkeypatch.setattr(late_strategies, "compare", compared)
+    monkeypatch.setattr(nexmark, "answered", answered)
+    monkeypatch.setattr(nexmark, "answers", unknown)
+    monkeypatch.setattr(sheets, "save_figure", lambda figure, path: None)
+    sheet = sheets.Sheet("trial", folder, lambda _: None, lambda _: None, lambda: 0.0)
+    experiment.run(sheet, Effort.quick, seed=1, repetitions=1)
+    return sheet
+
+
+@pytest.mark.parametrize("experiment", [table3, figure8, late_strategies, nexmark], ids=lambda each: each.__name__)
+def test_what_a_report_concludes_follows_from_its_figures(experiment, monkeypatch, tmp_path):
+    first, second = (reported(experiment, monkeypatch, tmp_path, seed).markdown for seed in (1, 2))
+    for concluding in (r"^!\[.*\n\n\*(.*)\*$", r"^- (.*(?:\n  .*)*)", r"^(What is used once .*(?:\n.+)*)"):
+        pairs = list(zip(re.findall(concluding, first, re.M), re.findall(concluding, second, re.M), strict=True))
+        assert pairs or not concluding.startswith("^!")
+        for one, other in pairs:
+            assert one != other
+
+
+def test_the_loss_of_a_join_that_scans_stands_beside_that_in_proportion_to_the_rows(monkeypatch, tmp_path):
+    text = reported(figure8, monkeypatch, tmp_path, 1).markdown
+    speeds = [float(line.split("|")[3]) for line in text.splitlines() if line.startswith(f"| {figure8.SCANNING} |")]
+    assert f"keeps {speeds[1] / speeds[0]:.2g} from 10 to 100 rows. Who loses in proportion" in text
+    assert "keeps 0.1: the dotted line" in text
+
+
+def test_only_those_that_forget_nothing_are_said_to_have_no_bound(monkeypatch, tmp_path):
+    text = " ".join(reported(late_strategies, monkeypatch, tmp_path, 1).markdown.split())
+    said = text[text.index("- What is held tells") : text.index(": these three have no bound")]
+    assert re.findall(r"\*(\w+)\*", said) == ["Cartesian", "affine", "zip"]
+    assert "Right about everything, in all runs: none." in text
+
+
+def test_the_fastest_and_the_slowest_query_are_those_of_the_figures(monkeypatch, tmp_path):
+    text = reported(nexmark, monkeypatch, tmp_path, 1).markdown
+    rows = [
+        line.strip("| ").split(" | ")
+        for line in text.splitlines()
+        if line.startswith("| query ") and "no duckdb" in line
+    ]
+    rows.sort(key=lambda row: float(row[-1]))
+    assert f"The fastest, {rows[-1][0]}, took {rows[-1][1]} events" in text
+    assert f"the slowest, {rows[0][0]}, took {rows[0][1]} events" in text
 
 
 # -- The command -------------------------------------------------------------------------------------------------------
