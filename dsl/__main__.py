@@ -104,8 +104,7 @@ def _of_room(name: str, extra: str, module: str, chosen: argparse.Namespace) -> 
 
 
 def _fail(message: str) -> int:
-    # A tab stands in an excerpt as wide as it is counted for the caret.
-    print(printable(message.expandtabs(1)), file=sys.stderr)
+    print(printable(message), file=sys.stderr)
     return 1
 
 

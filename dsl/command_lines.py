@@ -14,6 +14,7 @@ from cartesius.errors import InvalidArgument
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from typing import TextIO
 
 INTERRUPTED: Final = 130
 """What a command returns that Ctrl-C has ended."""
@@ -22,15 +23,18 @@ UNREAD: Final = 141
 FAILED: Final = 70
 """What a command returns that ends in a way that nobody foresaw, so that it is no answer: EX_SOFTWARE of sysexits.h."""
 
+_ESCAPED: Final = frozenset({"Cc", "Cf", "Cs"})
+_KEPT: Final = "\n\u200c\u200d"
+
 
 def printable(text: str) -> str:
-    r"""Return a text with its control and formatting characters, new lines apart, as escapes.
+    r"""Return a text with its control and formatting characters, new lines and joiners of letters apart, as escapes.
 
     >>> print(printable("EVA\x1b[2J\u202e"))
     EVA\x1b[2J\u202e
     """
     return "".join(
-        each.encode("unicode_escape").decode() if each != "\n" and unicodedata.category(each).startswith("C") else each
+        each.encode("unicode_escape").decode() if unicodedata.category(each) in _ESCAPED and each not in _KEPT else each
         for each in text
     )
 
@@ -54,23 +58,35 @@ def run(command: Callable[[], int | None]) -> NoReturn:
     except KeyboardInterrupt:
         status = INTERRUPTED
     except BrokenPipeError:
-        _leave_unwritten()
+        _leave_unwritten(sys.stdout)
         status = UNREAD
     except OSError as error:
-        _leave_unwritten()
+        _leave_unwritten(sys.stdout)
         place = "" if error.filename is None else f": {error.filename}"
-        print(printable(f"error: {error.strerror or error}{place}"), file=sys.stderr)
+        said = printable(f"error: {error.strerror or error}{place}")
+        _tell(lambda: print(said, file=sys.stderr))
         status = FAILED
     except Exception:
-        sys.excepthook(*sys.exc_info())
+        found = sys.exc_info()
+        _tell(lambda: sys.excepthook(*found))
         status = FAILED
     raise SystemExit(status)
 
 
-def _leave_unwritten() -> None:
+def _tell(say: Callable[[], object]) -> None:
+    """Say why a command ends, if that can be written: standard error may be on the same full disk."""
+    try:
+        say()
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except OSError:
+        _leave_unwritten(sys.stderr)
+
+
+def _leave_unwritten(stream: TextIO | None) -> None:
     """Let what was not written go nowhere: Python flushes it once more."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if stream is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def check_writable(option: str, folder: Path, *names: str) -> None:

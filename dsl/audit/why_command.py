@@ -38,7 +38,7 @@ def run(chosen: argparse.Namespace) -> int:
             rules = RulePack.from_text(rule_text(chosen.rules), str(chosen.rules))
         answer = why(rules, chosen.data, chosen.subject, at)
     except (CartesiusError, OSError, UnicodeError) as error:
-        print(printable(str(error).expandtabs(1)), file=sys.stderr)
+        print(printable(str(error)), file=sys.stderr)
         return REFUSED
     # In JSON what is not ASCII is escaped, so that no name can do anything to a terminal.
     print(json.dumps(answer.data(), indent=1) if chosen.json else told(answer, with_all=chosen.all))

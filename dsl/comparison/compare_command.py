@@ -80,7 +80,7 @@ def run(chosen: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise  # whoever reads it has gone, as `run` of commands says
     except (CartesiusError, OSError, UnicodeError) as error:
-        said = str(error).removeprefix("compare: ").expandtabs(1)  # the function says its name, too
+        said = str(error).removeprefix("compare: ")  # the function says its name, too
         aside.print(f"compare: {said}", soft_wrap=True)
         return REFUSED
     where = "on Spark" if chosen.spark else "in this process"

@@ -58,13 +58,13 @@ class Opened:
 
     formula: Formula
     branches: tuple[Branch, ...] | None
-    """None: they are many, of which the formula that it is compared with may close most at once."""
+    """None: they are many, or were not all found; the formula that it is compared with may close most at once."""
 
     @classmethod
     def of(cls, formula: Formula) -> Opened:
         """Open a formula."""
         found = tuple(islice(branches([formula]), FEW + 1))
-        return cls(formula, found if len(found) <= FEW else None)
+        return cls(formula, found if len(found) <= FEW and all(found) else None)
 
     def excludes(self, other: Opened) -> bool:
         """Whether it is proved that the two do not hold together, as by `cannot_hold`."""

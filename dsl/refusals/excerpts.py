@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from dsl.command_lines import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
@@ -149,7 +151,7 @@ def source_lines(file: str) -> list[str]:
 def excerpt(span: Span | None = None) -> str:
     """Show the user's line with a caret under ``span``, by default under what is being evaluated; "" without source.
 
-    A span of several lines shows its first line.
+    A span of several lines shows its first line. What would move a terminal's caret is escaped.
     """
     span = current_span() if span is None else span
     if span is None:
@@ -164,4 +166,6 @@ def excerpt(span: Span | None = None) -> str:
     indent = len(raw) - len(raw.lstrip())
     start = len(encoded[: span.column].decode(errors="replace")) - indent
     end = len(encoded[: span.end_column].decode(errors="replace")) - indent if span.end_line == span.line else len(text)
-    return f"{where}\n    {text}\n    {' ' * start}{'^' * max(1, end - start)}"
+    text, start = text.replace("\t", " "), max(0, start)
+    before, marked, behind = (printable(each) for each in (text[:start], text[start:end], text[end:]))
+    return f"{where}\n    {before}{marked}{behind}\n    {' ' * len(before)}{'^' * max(1, len(marked))}"

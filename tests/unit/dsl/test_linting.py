@@ -569,6 +569,18 @@ def test_formulas_whose_branches_are_kept_exclude_each_other_as_without(one, oth
     assert Opened.of(one).excludes(Opened.of(other)) == cannot_hold(one, other)
 
 
+def test_a_formula_that_has_too_many_branches_to_follow_excludes_what_closes_most_of_them():
+    """Two lists of forty that have one text in common: by itself the formula is given up."""
+    first, last = (
+        Some(tuple(Literal("d", Choices(frozenset({str(each)})), ()) for each in numbers))
+        for numbers in (range(50), range(49, 99))
+    )
+    both, another = All((first, last)), Literal("d", Choices(frozenset({"50"})), ())
+    assert cannot_hold(both, another)
+    assert Opened.of(both).excludes(Opened.of(another))
+    assert not Opened.of(both).excludes(Opened.of(Literal("d", Choices(frozenset({"49"})), ())))
+
+
 @pytest.mark.parametrize("guard", ["at B{}", 'when berth is "B{}"'])
 def test_for_rules_that_never_meet_no_situation_is_sought_and_of_places_each_is_looked_at_by_itself(monkeypatch, guard):
     """A situation was sought for each pair of 800 rules at 800 berths, for a minute."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import errno
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from cartesius.errors import CartesiusError
+from dsl import RulePack
 from dsl.__main__ import main
 from dsl.command_lines import FAILED, run
 from dsl.comparison import compare_command
@@ -26,6 +29,14 @@ draught must be at most 12 m
 	name: "{QUOTED}"
 	because: {HOSTILE}
 	reference: {HOSTILE}
+"""
+PLAIN = """pack: p
+subject: vessel
+source vessel by mmsi:
+    mmsi: number
+    name: text
+    draught: metres
+
 """
 FLAWED = RULES + f"\ndraught must be at most 15 m\n\tname: again {HOSTILE}\n"
 WRONG = RULES + f"\ndraught\t{HOSTILE} must be at most 15 m\n"
@@ -94,6 +105,26 @@ def test_a_command_that_fails_does_not_end_with_a_status_that_is_an_answer(files
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is full, which not every system has")
+@pytest.mark.parametrize("command", ["describe good", "compare good good --data data"])
+def test_where_nothing_can_be_said_the_status_is_no_answer_either(command, files, monkeypatch):
+    """As with a log that has both streams, on a disk that is full."""
+    arguments = [files.get(each, each) for each in command.split()]
+    with open("/dev/full", "w", encoding="utf-8") as out, open("/dev/full", "w", encoding="utf-8") as err:
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", err)
+        with pytest.raises(SystemExit, match=f"^{FAILED}$"):
+            run(lambda: main(arguments))
+        monkeypatch.undo()
+
+
+def test_what_is_escaped_moves_no_caret():
+    with pytest.raises(CartesiusError) as wrong:
+        RulePack.from_text(f'{PLAIN}when name is "\u200b\u202e":\tdraught must be at most 3 kn\n')
+    line, caret = next(pair for pair in pairwise(str(wrong.value).splitlines()) if set(pair[1]) == {" ", "^"})
+    assert line.isprintable()
+    assert "draught must be at most 3 kn".find(line[caret.index("^") : caret.rindex("^") + 1]) >= 0
+
+
 def test_a_full_disk_is_told_in_a_line(files, capsys, monkeypatch):
     with open("/dev/full", "w", encoding="utf-8") as full:
         monkeypatch.setattr(sys, "stdout", full)
