@@ -26,8 +26,7 @@ def alone_with(file: int | IO[Any], *, waits: bool = True) -> Iterator[bool]:
     try:
         yield has
     finally:
-        if has:
-            unlocked(file)
+        unlocked(file)
 
 
 @contextmanager

@@ -71,7 +71,7 @@ class Totals:
         self.is_durable = is_durable
         self.journal = journal
         self.group = group
-        known = getattr(group, "known", None)
+        known = getattr(group, "known", None) if group.inverse is None else None
         self._is_one_of_them = known is not None and known[0] in {Total.LEAST, Total.GREATEST}
         self.is_table = is_table
         self.totals: dict[Any, tuple[Any, int]] = {}  # and how many results they are of

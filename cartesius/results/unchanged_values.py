@@ -67,7 +67,7 @@ def is_unchanged(old: Any, new: Any, *, by_look: bool = True) -> bool:
         return {_exactly(item, by_look) for item in old} == {_exactly(item, by_look) for item in new}
     if attrs.has(type(old)):
         return all(_is_field_unchanged(each, name, key, old, new) for name, key in _compared(type(old)))  # type: ignore[arg-type]  # classes are hashable
-    if dataclasses.is_dataclass(old):
+    if _is_of_dataclass(old):
         names = [field.name for field in dataclasses.fields(old) if field.compare]
         return all(each(getattr(old, name), getattr(new, name)) for name in names)
     return bool(old == new)
@@ -94,19 +94,23 @@ def bucket_of(value: Any) -> Any:
         return tuple(map(bucket_of, value))
     if isinstance(value, dict):
         return frozenset((key, bucket_of(each)) for key, each in value.items())
-    if isinstance(value, set | frozenset):  # whose hash is another for each NaN that is in it
-        return len(value)
+    if isinstance(value, set | frozenset):
+        return frozenset(map(bucket_of, value))
     if isinstance(value, float | Decimal) and is_nan(value):
         return "nan"
-    if attrs.has(type(value)):
-        fields = [(getattr(value, name), key) for name, key in _compared(type(value))]  # type: ignore[arg-type]  # likewise
-        return tuple(bucket_of(each if key is None else key(each)) for each, key in fields)
-    if dataclasses.is_dataclass(value):
-        return tuple(bucket_of(getattr(value, field.name)) for field in dataclasses.fields(value) if field.compare)
     try:
+        if attrs.has(type(value)):
+            fields = [(getattr(value, name), key) for name, key in _compared(type(value))]  # type: ignore[arg-type]  # likewise
+            return tuple(bucket_of(each if key is None else key(each)) for each, key in fields)
+        if _is_of_dataclass(value):
+            return tuple(bucket_of(getattr(value, field.name)) for field in dataclasses.fields(value) if field.compare)
         return hash(value)
-    except TypeError:
+    except Exception:  # of any kind, of a class of the user's: values of which none is looked up are compared with all
         return "other"
+
+
+def _is_of_dataclass(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
 def _looks_alike(old: Any, new: Any) -> bool:

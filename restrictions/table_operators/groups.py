@@ -120,9 +120,12 @@ class _Summed:
         while isinstance(lift, Chained):
             gets.append(lift.inner)
             lift = lift.outer
-        like = (attrs.evolve(one, name=self.name) for one in _KNOWN.values())
         mine = attrs.evolve(self, lift=lift)  # type: ignore[misc]  # likewise
-        return next(((total, tuple(gets)) for total, one in zip(_KNOWN, like, strict=True) if one == mine), None)
+        for total, one in _KNOWN.items():
+            is_comparable = type(one.empty) is type(self.empty)  # those of a user may be arrays
+            if is_comparable and attrs.evolve(one, name=self.name) == mine:
+                return total, tuple(gets)
+        return None
 
 
 @attrs.frozen(repr=False)

@@ -7,9 +7,10 @@ from contextlib import suppress
 
 import pytest
 
+from cartesius import locks
 from cartesius.locks import alone_in, alone_with
 
-pytest.importorskip("fcntl", reason="Windows has no such locks")
+fcntl = pytest.importorskip("fcntl", reason="Windows has no such locks")
 
 
 @pytest.fixture(params=["a file", "a folder"])
@@ -42,6 +43,14 @@ def test_one_has_it_at_a_time_and_no_copy_of_a_descriptor_keeps_it(opened):
     with alone_with(opened(), waits=False) as is_other_alone:
         assert is_other_alone
     os.close(copy)
+
+
+def test_who_comes_to_a_folder_that_another_has_waits(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(locks, "flock", lambda _, how: asked.append(how))
+    with alone_in(tmp_path):
+        pass
+    assert asked == [fcntl.LOCK_EX, fcntl.LOCK_UN]
 
 
 def test_a_folder_is_had_alone_until_the_block_ends_also_by_an_error(tmp_path):

@@ -6,6 +6,7 @@ import functools
 import operator
 
 import attrs
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from cartesius.plan.known_totals import Total
 from restrictions import affinely, as_table, key_by, most_recently, optionally, retracting, take, versioned
 from restrictions.table_operators import groups
 from restrictions.table_operators.aggregation import totalling, totalling_by
-from restrictions.tables import Group, count, filter_table, map_table, max_, min_, reduce, sum_
+from restrictions.tables import Group, Monoid, count, filter_table, map_table, max_, min_, reduce, sum_
 
 t, s = Reactive("t", table=True), Reactive("s")
 CHANGES = st.lists(st.tuples(st.sampled_from("abc"), st.none() | st.integers(0, 5)), max_size=15)
@@ -62,29 +63,52 @@ def test_the_greatest_of_a_table_is_that_of_its_rows_whichever_go(trace):
         if value is not None:
             rows[key] = value[0]
         for made, one in zip(totals, (min_, max_), strict=True):
-            expected = repr(functools.reduce(one.combine, rows.values(), None)) if rows else "None"
-            assert repr(engine.lookup(made, 0)) == expected
+            expected = {0: functools.reduce(one.combine, rows.values(), None)} if rows else {}
+            assert repr(dict(engine.query(made))) == repr(expected)
 
 
-def test_only_where_the_greatest_goes_all_that_are_left_are_looked_at(monkeypatch):
+@pytest.mark.parametrize(("total", "sign"), [(Total.GREATEST, 1), (Total.LEAST, -1)])
+def test_only_where_the_greatest_goes_all_that_are_left_are_looked_at(monkeypatch, total, sign):
     asked = []
+    one = groups._KNOWN[total]
 
-    def larger(one, other):
-        asked.append((one, other))
-        return combine(one, other)
+    def extreme(first, second):
+        asked.append((first, second))
+        return one.combine(first, second)
 
-    combine = max_.combine
-    monkeypatch.setattr(groups, "max_", attrs.evolve(max_, combine=larger))
-    monkeypatch.setitem(groups._KNOWN, Total.GREATEST, groups.max_)
-    engine = Engine(reduce(t, groups.max_, by=lambda v: 0))
+    counted = attrs.evolve(one, combine=extreme)
+    monkeypatch.setitem(groups._KNOWN, total, counted)
+    made = reduce(t, counted, by=lambda v: 0)
+    engine = Engine(made)
     for key in range(100):
-        engine.push(t, Update(key, key))
+        engine.push(t, Update(key, sign * key))
     for key in range(99):
-        engine.push(t, Update(key, -key))
+        engine.push(t, Update(key, -sign * key))
     assert len(asked) < 200  # one each
     asked.clear()
+    engine = Engine.restore(engine.snapshot(), made)
     assert values(engine.push(t, Delete(99))) == [Update(0, 0)]
     assert len(asked) == 99
+
+
+def test_of_a_monoid_of_ones_own_all_that_are_left_are_looked_at_whatever_goes():
+    longest = Monoid((), lambda one, other: tuple(sorted({*one, *other})), lambda v: (v,))
+    made = reduce(t, longest, by=lambda v: 0)
+    engine = Engine(made)
+    for key, value in enumerate("abc"):
+        engine.push(t, Update(key, value))
+    assert values(engine.push(t, Delete(1))) == [Update(0, ("a", "c"))]
+
+
+@pytest.mark.parametrize("tier", ["reference", None])
+def test_a_group_may_have_an_empty_element_that_is_not_compared(tier):
+    added = Group(np.zeros(2), operator.add, operator.neg, np.array, lambda total: tuple(total.tolist()))
+    largest = Monoid(np.zeros(2), np.maximum, np.array, lambda total: tuple(total.tolist()))
+    engine = Engine(reduce(t, added), reduce(t, largest), tier=tier)
+    for key, value in enumerate([(1.0, 2.0), (3.0, 0.0)]):
+        found = engine.push(t, Update(key, value))
+    assert values(found) == [(4.0, 2.0), (3.0, 2.0)]
+    assert values(engine.push(t, Delete(0))) == [(3.0, 0.0), (3.0, 0.0)]
 
 
 def test_the_time_of_a_total_is_that_of_what_changed_it():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
@@ -87,6 +88,8 @@ IN_RESULTS = {
     "a tuple": lambda value, note: (value, "a"),
     "a list": lambda value, note: [value],
     "a dict": lambda value, note: {"a": value, "b": 1},
+    "a dict in another order": lambda value, note: dict([("a", value), ("b", 1)][::note]),
+    "a set in a dict": lambda value, note: {"a": {value} if isinstance(value, Hashable) else value},
     "a record": lambda value, note: Record({"a": value}),
     "a class": lambda value, note: Point(value, note, note),
     "a dataclass": Reading,
@@ -99,6 +102,21 @@ def test_what_is_equal_is_looked_for_in_one_place(old, new, wrap):
     assert not is_equal(old, new) or bucket_of(old) == bucket_of(new)
 
 
+@attrs.define(eq=False)
+class Odd:
+    """Of a class that cannot be looked up: it lacks a field."""
+
+    x: int
+    y: int = attrs.field(init=False)
+
+
+@pytest.mark.parametrize("value", [Odd(1), Reading, bytearray(b"x"), {float("nan"), NAN}, Decimal("NaN")], ids=repr)
+def test_a_value_that_is_the_same_is_found_whatever_it_is(value):
+    result = [(0, (0, value, 0, 0))]
+    assert relations.minus(result, result) == []
+    assert relations.minus(result, []) == result
+
+
 @pytest.mark.parametrize("kind", IN_RESULTS)
 def test_of_many_results_only_those_are_compared_that_may_be_equal(kind, monkeypatch):
     """Else a report of a window takes the square of what it holds."""
@@ -109,8 +127,8 @@ def test_of_many_results_only_those_are_compared_that_may_be_equal(kind, monkeyp
         return is_equal(old, new)
 
     monkeypatch.setattr(relations, "is_equal", counted)
-    before: list[Any] = [(n, (n, IN_RESULTS[kind]((n, "x", NAN), n), 0, 0)) for n in range(100)]
-    now: list[Any] = [(n, (n, IN_RESULTS[kind]((n, "x", float("nan")), n), 0, 0)) for n in range(50, 150)]
+    before: list[Any] = [(n, (n, IN_RESULTS[kind]((n, "x", NAN), 1), 0, 0)) for n in range(100)]
+    now: list[Any] = [(n, (n, IN_RESULTS[kind]((n, "x", float("nan")), -1), 0, 0)) for n in range(50, 150)]
     assert relations.minus(now, before) == now[50:]
     assert len(compared) == 50
 

@@ -77,6 +77,7 @@ WINDOWED: dict[str, Callable[[], Reactive]] = {
     "the latest in windows": lambda: pair(SAME | tumbling(4, lateness=3) | most_recently("x", "y")),
     "the latest in windows that overlap": lambda: pair(sliding(6, 3) | SAME | most_recently("x", "y") | retracting()),
     "used once in windows": lambda: pair(SAME | tumbling(8) | affinely("x", "y")),
+    "used once in windows, where equal": lambda: pair(tumbling(8) | affinely("x", "y"), lambda x, y: x.id == y.id),
     "used once in windows of all keys": lambda: pair(tumbling(8, lateness=2) | SAME | affinely("x", "y")),
 }
 THREE: dict[str, Callable[[], Reactive]] = {

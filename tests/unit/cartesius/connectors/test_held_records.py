@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius.connectors.held_records import Held, HeldRecords
@@ -11,6 +11,7 @@ PARTITIONS = 3
 STEPS = st.tuples(st.sampled_from(["add", "end", "reaches", "take"]), st.integers(0, PARTITIONS - 1), st.integers(0, 4))
 
 
+@settings(max_examples=max(300, settings().max_examples))
 @given(st.lists(STEPS, max_size=40), st.booleans())
 def test_what_is_given_is_the_earliest_of_all_if_every_partition_has_one_or_has_ended(steps, follow):
     """By its words: all partitions are looked at for each record."""
