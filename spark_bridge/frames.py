@@ -32,7 +32,6 @@ from spark_bridge.reading.options import (
     check_options,
     check_partition_types,
     check_sequences,
-    check_start,
     check_watermark,
     checked_outputs,
     given_schemas,
@@ -43,7 +42,7 @@ from spark_bridge.reading.options import (
 )
 from spark_bridge.reading.prefixes import checked_until, clock_rows, delay_of, marked
 from spark_bridge.running.buckets import Buckets
-from spark_bridge.running.queries import Share, log_warnings, start_query
+from spark_bridge.running.queries import Share, check_start, log_warnings, start_query
 from spark_bridge.running.stateful import run_batch, run_streaming
 from spark_bridge.state.bucket_states import BucketStates
 from spark_bridge.state.checkpoints import CheckpointNote, settled

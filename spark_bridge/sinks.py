@@ -11,12 +11,15 @@ Source: Spark's Structured Streaming guide, on `foreachBatch`; docs/how_to/sinks
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, final
+import os
+from typing import TYPE_CHECKING, Any, Final, final
 
+import attrs
 from pyspark.sql import Window
 from pyspark.sql import functions as f
 
 from cartesius.errors import InvalidArgument
+from spark_bridge.state.checkpoints import HadoopFile
 from spark_bridge.transport.envelope import JSON, column
 
 if TYPE_CHECKING:
@@ -32,9 +35,23 @@ _WHERE: Final = ("output", "key")
 _FOLDER: Final = "batch"
 _QUERY_ID: Final = "sql.streaming.queryId"
 """What Spark tells all that a query does of it: a checkpoint that is made anew has another."""
+_OWNER: Final = "_cartesius_query"  # readers of folders leave out what begins with _
 
 
-def to_parquet(path: str) -> Sink:
+def checked_text(call: str, argument: str, given: Any) -> str:
+    """Return a text; raise `InvalidArgument` if it is none, or empty."""
+    if not isinstance(given, str) or not given.strip():
+        message = f"{call}: expected a text for {argument}= but got {given!r}"
+        raise InvalidArgument(message)
+    return given
+
+
+def checked_path(call: str, given: Any) -> str:
+    """Return a path as text; raise `InvalidArgument` if it is none, or empty."""
+    return checked_text(call, "path", os.fspath(given) if isinstance(given, os.PathLike) else given)
+
+
+def to_parquet(path: str | os.PathLike[str]) -> Sink:
     """Return a sink that writes micro-batch n into the folder ``path/batch=n``, in place of its former content.
 
     >>> from spark_bridge.sinks import to_parquet
@@ -45,15 +62,27 @@ def to_parquet(path: str) -> Sink:
     ``spark.read.parquet(path)`` then has ``batch`` as its last column. A reader sees the newest micro-batch in part
     while it is written; those before it are whole.
 
+    The folder belongs to one query, whose id stands in a file of it: another query, or this one with another
+    checkpoint, begins at number 0 and would replace what it has.
+
     Args:
         path: The folder; any that Spark can write to.
 
     Raises:
-        InvalidArgument: Of the sink, not of this: a field of the results is called ``batch``, in capitals or not.
-            Spark's readers would give the folder's number in its place.
+        InvalidArgument: It is no path. Or of the sink, not of this: the folder is another query's; or a field of the
+            results is called ``batch``, in capitals or not. Spark's readers would give the folder's number in its
+            place.
     """
+    return _ParquetFolder(checked_path("to_parquet", path).rstrip("/"))
 
-    def write(batch: DataFrame, number: int) -> None:
+
+@attrs.frozen
+class _ParquetFolder:
+    """The sink of a folder; two of one folder are equal."""
+
+    path: str
+
+    def __call__(self, batch: DataFrame, number: int) -> None:
         hidden = [name for name in batch.columns if name.lower() == _FOLDER]
         if hidden:
             message = (
@@ -61,9 +90,24 @@ def to_parquet(path: str) -> Sink:
                 f" under that name, but there is {hidden[0]!r}; yield it under another name"
             )
             raise InvalidArgument(message)
-        batch.write.mode("overwrite").parquet(f"{path.rstrip('/')}/{_FOLDER}={number}")
+        self._claim(batch)
+        batch.write.mode("overwrite").parquet(f"{self.path}/{_FOLDER}={number}")
 
-    return write
+    def _claim(self, batch: DataFrame) -> None:
+        query = _query_of(batch)
+        if not query:
+            return
+        note = HadoopFile(batch.sparkSession, self.path, _OWNER)
+        owner = note.read() if note.exists() else ""  # empty: the driver died while it wrote the note
+        if not owner:
+            note.write(query)
+        elif owner != query:
+            message = (
+                f"to_parquet: expected a folder of this query ({query}) but {self.path} has the micro-batches of"
+                f" another one ({owner}), or of this one with another checkpoint, whose numbers are the same; write"
+                f" into another folder, or empty it ({_OWNER} says whose it is)"
+            )
+            raise InvalidArgument(message)
 
 
 def to_kafka(servers: str, topic: str, options: Mapping[str, str] | None = None) -> Sink:
@@ -82,7 +126,12 @@ def to_kafka(servers: str, topic: str, options: Mapping[str, str] | None = None)
         servers: The bootstrap servers, as Kafka writes them.
         topic: The topic.
         options: Further options of Spark's Kafka sink, such as ``kafka.security.protocol``.
+
+    Raises:
+        InvalidArgument: The servers or the topic are no text.
     """
+    checked_text("to_kafka", "servers", servers)
+    checked_text("to_kafka", "topic", topic)
 
     def write(batch: DataFrame, number: int) -> None:
         writer = kafka_records(batch, number).write.format("kafka").options(**(options or {}))
@@ -106,10 +155,17 @@ def kafka_records(batch: DataFrame, number: int) -> DataFrame:
     alike = Window.partitionBy("key", f.when(~f.col(_IS_OF_A_ROW), f.col("value"))).orderBy(_POSITION)
     place = f.row_number().over(alike).cast("string")
     record_id = f.concat_ws("-", f.lit(str(number)), place, f.when(~f.col(_IS_OF_A_ROW), f.sha2("value", 256)))
-    query = batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID) or ""  # none: of a frame by itself
-    said = {"query": f.lit(query), "batch": f.lit(str(number)), "id": record_id}
+    said = {"query": f.lit(_query_of(batch)), "batch": f.lit(str(number)), "id": record_id}
     headers = f.array(*(_header(name, value) for name, value in said.items()))
     return records.select("key", "value", headers.alias("headers"))
+
+
+def _query_of(batch: DataFrame) -> str:
+    """Return the id of the query that hands a micro-batch over.
+
+    Empty: it is a frame by itself; or Python's threads have no Java threads of their own (``PYSPARK_PIN_THREAD``).
+    """
+    return batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID) or ""
 
 
 def _header(name: str, value: Column) -> Column:

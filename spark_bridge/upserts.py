@@ -3,7 +3,7 @@
 A row is there by (output, key): an update replaces it, a delete removes it. A micro-batch is one transaction, and the
 last change of a key wins in it; so one that comes again after a failure leaves the same rows.
 
-Invariant: what is written depends on the micro-batch alone.
+Invariant: what is written depends on the micro-batch alone, and the table has its fields and types, no other.
 Source: PostgreSQL's ``INSERT … ON CONFLICT``; Delta Lake's ``MERGE``.
 """
 
@@ -11,15 +11,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from cartesius.errors import InvalidArgument
 from cartesius.installation import needing
+from spark_bridge.columns.table_columns import (
+    check_columns,
+    check_delta_fields,
+    check_postgresql_fields,
+    postgresql_type,
+)
+from spark_bridge.sinks import checked_path, checked_text
 from spark_bridge.transport.envelope import JSON, column, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import os
 
     from psycopg import Cursor, sql
     from pyspark.sql import Column, DataFrame
@@ -27,26 +35,10 @@ if TYPE_CHECKING:
     from spark_bridge.running.queries import Sink
 
 _KEY: Final = ("output", "key")
-_POSTGRESQL: Final[dict[type[t.DataType], str]] = {
-    t.ByteType: "smallint",
-    t.ShortType: "smallint",
-    t.IntegerType: "integer",
-    t.LongType: "bigint",
-    t.FloatType: "real",
-    t.DoubleType: "double precision",
-    t.BooleanType: "boolean",
-    t.StringType: "text",
-    t.DateType: "date",
-    t.TimestampType: "timestamptz",
-    t.TimestampNTZType: "timestamp",
-    t.BinaryType: "bytea",
-}
-"""PostgreSQL's types; a decimal is a numeric, and what is nested is jsonb."""
-
-_LONGEST: Final = 63
-"""How many bytes of a name PostgreSQL reads."""
-_SYSTEM: Final = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
-"""The columns that each of its tables has."""
+_MAKING: Final = 0x63617274
+"""Its lock for those that make a table: ``IF NOT EXISTS`` fails where two do at once."""
+_MERGES: Final = 10
+"""How often a micro-batch is merged, if other queries change the Delta table meanwhile."""
 _NO_TABLE: Final = (
     "expected updates and deletes of a table but there is a change that has no key; write the output as a table, with"
     " as_table, or use to_parquet or to_kafka"
@@ -72,8 +64,9 @@ def to_postgresql(connection: str, table: str) -> Sink:
     ... )
 
     The table is made if it is not there: the columns of `Frames.results` but ``change``, with nested values as
-    ``jsonb``, unique by (output, key). One transaction a micro-batch, from the driver. Needs PostgreSQL 15 or newer,
-    and the library psycopg (``pip install "cartesius-joins[postgresql]"``).
+    ``jsonb``, unique by (output, key). One that is there has these columns, and no other but such as PostgreSQL
+    generates. One transaction a micro-batch, from the driver. Needs PostgreSQL 15 or newer, and the library psycopg
+    (``pip install "cartesius-joins[postgresql]"``).
 
     Args:
         connection: How to connect, as libpq writes it: ``"host=… dbname=…"``, or a URL. A password is better left to
@@ -82,15 +75,19 @@ def to_postgresql(connection: str, table: str) -> Sink:
 
     Raises:
         NotInstalled: There is no psycopg.
-        InvalidArgument: Of the sink, not of this: a field cannot be a column, or the table, which was there, lacks it.
+        InvalidArgument: An argument is no text. Or of the sink, not of this: a field cannot be a column; or the table
+            has other columns, or one of another type.
     """
+    checked_text("to_postgresql", "connection", connection)
+    checked_text("to_postgresql", "table", table)
     with needing("to_postgresql", "cartesius-joins[postgresql]"):
         import psycopg  # noqa: PLC0415 - only where it is wanted
 
     def write(batch: DataFrame, _: int) -> None:
         names = [name for name in batch.columns if name != "change"]
-        check_postgresql_names(names)
-        kinds = [batch.schema[name].dataType for name in names]
+        schema = t.StructType([batch.schema[name] for name in names])
+        check_postgresql_fields(schema)
+        kinds = [field.dataType for field in schema]
         texts = [_text(column(name), kind) for name, kind in zip(names, kinds, strict=True)]
         rows = newest_changes(batch).select(f.col("change") == "delete", *texts)
         with psycopg.connect(connection) as database, database.cursor() as cursor:
@@ -101,31 +98,6 @@ def to_postgresql(connection: str, table: str) -> Sink:
             upsert.finish()
 
     return write
-
-
-def check_postgresql_names(names: Iterable[str]) -> None:
-    """Raise if a table of PostgreSQL cannot have columns of these names.
-
-    Raises:
-        InvalidArgument: One is that of a column that each table has, or two are the same up to the 63rd byte.
-    """
-    known: dict[str, str] = {}
-    for name in names:
-        other = known.setdefault(_cut(name), name)
-        why = (
-            "which PostgreSQL has for itself"
-            if name in _SYSTEM
-            else f"which PostgreSQL cuts at {_LONGEST} bytes, as {other!r}"
-            if other != name
-            else ""
-        )
-        if why:
-            message = f"to_postgresql: expected fields that can be columns but got {name!r}, {why}; yield another name"
-            raise InvalidArgument(message)
-
-
-def _cut(name: str) -> str:
-    return name.encode()[:_LONGEST].decode(errors="ignore")
 
 
 class _Upsert:
@@ -141,25 +113,23 @@ class _Upsert:
         # Names that are nobody's: a temporary table hides another of its name, a column may be called anything.
         self._changes = sql.Identifier("changes" if names[-1] != "changes" else "changes_of_a_batch")
         free = (f"deleted{'_' * more}" for more in range(len(columns) + 1))
-        self._deleted = sql.Identifier(next(name for name in free if name not in columns))
+        deleted = next(name for name in free if name not in columns)
+        self._deleted = sql.Identifier(deleted)
         self._names = [sql.Identifier(name) for name in columns]
         kinds = [sql.SQL(kind) for kind in columns.values()]  # of postgresql_type, from nobody's input
         pair = sql.SQL("{} {}")
         typed = self._joined([pair.format(name, kind) for name, kind in zip(self._names, kinds, strict=True)])
-        create = sql.SQL("CREATE TABLE IF NOT EXISTS {} ({}, UNIQUE NULLS NOT DISTINCT (output, key))")
-        cursor.execute(create.format(self._table, typed))
-        cursor.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(self._table))
-        there = {column.name for column in cursor.description or ()}
-        for name, kind in columns.items():
-            if _cut(name) not in there:
-                add = f"ALTER TABLE {table} ADD COLUMN " + '"' + name.replace('"', '""') + f'" {kind}'
-                message = (
-                    f"to_postgresql: expected the table {table} to have a column {name!r} but it was made of other"
-                    f" fields; add it ({add}), or write into another table"
-                )
-                raise InvalidArgument(message)
         temporary = sql.SQL("CREATE TEMPORARY TABLE {} ({} boolean, {}) ON COMMIT DROP")
         cursor.execute(temporary.format(self._changes, self._deleted, typed))
+        wanted, there = self._columns(self._changes), self._columns(self._table)
+        del wanted[deleted]
+        if not there:
+            cursor.execute(sql.SQL("SELECT pg_advisory_xact_lock({})").format(sql.Literal(_MAKING)))
+            create = sql.SQL("CREATE TABLE IF NOT EXISTS {} ({}, UNIQUE NULLS NOT DISTINCT (output, key))")
+            cursor.execute(create.format(self._table, typed))
+            there = self._columns(self._table)
+        shown = self._table.as_string(cursor)
+        check_columns("to_postgresql", shown, there, wanted, lambda name: sql.Identifier(name).as_string(cursor))
         self.copy = sql.SQL("COPY {} FROM STDIN").format(self._changes)
 
     def finish(self) -> None:
@@ -175,20 +145,17 @@ class _Upsert:
             ).format(self._table, names, names, self._changes, self._deleted, news)
         )
 
+    def _columns(self, table: sql.Identifier) -> dict[str, str]:
+        """Return the columns of a table with their types, as PostgreSQL calls these; none if there is no such table."""
+        self._cursor.execute(
+            "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = to_regclass(%s)"
+            " AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum",
+            [table.as_string(self._cursor)],
+        )
+        return {str(name): str(kind) for name, kind in self._cursor.fetchall()}
+
     def _joined(self, parts: list[sql.Composed] | list[sql.Identifier]) -> sql.Composed:
         return self._sql(", ").join(parts)
-
-
-def postgresql_type(kind: t.DataType) -> str:
-    """Return the type of a column of PostgreSQL.
-
-    >>> from pyspark.sql import types as t
-    >>> postgresql_type(t.LongType()), postgresql_type(t.DecimalType(5, 2)), postgresql_type(t.ArrayType(t.LongType()))
-    ('bigint', 'numeric(5, 2)', 'jsonb')
-    """
-    if isinstance(kind, t.DecimalType):
-        return f"numeric({kind.precision}, {kind.scale})"
-    return "text" if isinstance(kind, t.StringType) else _POSTGRESQL.get(type(kind), "jsonb")
 
 
 def _text(value: Column, kind: t.DataType) -> Column:
@@ -201,31 +168,55 @@ def _text(value: Column, kind: t.DataType) -> Column:
     return value.cast("string") if postgresql_type(kind) != "jsonb" else f.to_json(value, JSON)
 
 
-def to_delta(path: str) -> Sink:
+def to_delta(path: str | os.PathLike[str]) -> Sink:
     """Return a sink that keeps the newest rows in a Delta table, by (output, key).
 
     >>> from spark_bridge.upserts import to_delta
     >>> frames.start(results=to_delta("out/verdicts"), checkpoint="out/checkpoint")  # doctest: +SKIP
 
-    The table is made if it is not there, with the columns of `Frames.results` but ``change``. One merge a micro-batch.
-    Needs the library delta-spark, and a session that is set up for it.
+    The table is made if it is not there, with the columns of `Frames.results` but ``change``; one that is there has
+    these, and no other. One merge a micro-batch, again if another query has changed the table meanwhile. Needs the
+    library delta-spark, and a session that is set up for it.
 
     Args:
         path: The folder of the table.
 
     Raises:
         NotInstalled: There is no delta-spark.
+        InvalidArgument: It is no path. Or of the sink, not of this: a field cannot be a column, or the key is a map; or
+            the table has other columns, or one of another type.
     """
+    folder = checked_path("to_delta", path)
     with needing("to_delta", "delta-spark"):
         from delta.tables import DeltaTable  # noqa: PLC0415 - only where it is wanted
 
     def write(batch: DataFrame, _: int) -> None:
+        for left in reversed(range(_MERGES)):
+            try:
+                return merged(batch)
+            except (PySparkException, Py4JJavaError) as error:
+                if left == 0 or not is_clash(error):
+                    raise
+
+    def merged(batch: DataFrame) -> None:
         names = [name for name in batch.columns if name != "change"]
         schema = t.StructType([batch.schema[name] for name in names])
-        table = DeltaTable.createIfNotExists(batch.sparkSession).location(path).addColumns(schema).execute()
+        check_delta_fields(schema)
+        table = DeltaTable.createIfNotExists(batch.sparkSession).location(folder).addColumns(schema).execute()
+        spelt = {name.lower(): name for name in names}  # Delta tells no names apart by capitals alone
+        there = {spelt.get(field.name.lower(), field.name): field.dataType for field in table.toDF().schema}
+        shown = {name: kind.simpleString() for name, kind in there.items()}
+        wanted = {field.name: field.dataType.simpleString() for field in schema}
+        check_columns("to_delta", f"delta.{quoted(folder)}", shown, wanted, quoted)
         news = {quoted(name): f"c.{quoted(name)}" for name in names}
         merge = table.alias("t").merge(newest_changes(batch).alias("c"), "t.output = c.output AND t.key <=> c.key")
         merge = merge.whenMatchedDelete("c.change = 'delete'").whenMatchedUpdate(set=news)
         merge.whenNotMatchedInsert("c.change = 'update'", news).execute()
 
     return write
+
+
+def is_clash(error: Exception) -> bool:
+    """Return whether another query has changed a Delta table while this one wrote into it."""
+    # What Delta raises has a class of its own in Python only where `delta.exceptions` has been imported.
+    return type(error).__module__.startswith("delta.exceptions") or "io.delta.exceptions." in str(error)

@@ -17,8 +17,6 @@ from spark_bridge.transport.source_frames import KEY_TYPES, table_key
 if TYPE_CHECKING:
     from cartesius.programs.live_programs import LiveProgram
 
-TRIGGERS: Final = frozenset({"availableNow", "once", "processingTime"})
-"""What starts micro-batches, of what Spark knows; a continuous query has none."""
 MARK: Final = "spark.watermarkDelayMs"  # what withWatermark leaves in the metadata of a column
 _WATERMARK: Final = "EventTimeWatermark"  # and in the plan
 
@@ -276,21 +274,3 @@ def _from_ddl(text: Any) -> t.StructType:
         )
         raise InvalidArgument(message)
     return kind
-
-
-def check_start(sinks: Mapping[str, Any], checkpoint: Any, trigger: Any) -> None:
-    """Raise `InvalidArgument` unless a query can be started with these: results have a sink, the others may have."""
-    for name, sink in sinks.items():
-        if not callable(sink) and (sink is not None or name == "results"):
-            message = f"start: expected a function of a DataFrame and its number for {name}= but got {sink!r}"
-            raise InvalidArgument(message)
-    if not isinstance(checkpoint, str) or not checkpoint.strip():
-        message = f"start: expected the name of a folder for checkpoint= but got {checkpoint!r}"
-        raise InvalidArgument(message)
-    is_trigger = trigger is None or (isinstance(trigger, Mapping) and len(trigger) == 1 and set(trigger) <= TRIGGERS)
-    if not is_trigger:
-        message = (
-            'start: expected {"availableNow": True}, or {"processingTime": "10 seconds"}, for trigger= but got'
-            f" {trigger!r}"
-        )
-        raise InvalidArgument(message)

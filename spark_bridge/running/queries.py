@@ -6,23 +6,28 @@ Invariant: every sink of the caller's is called once a micro-batch, with rows or
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from cartesius.errors import InvalidArgument
 from spark_bridge.progress import counted
 from spark_bridge.transport.emission import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence, Set
+    from collections.abc import Sequence, Set
 
     from pyspark.sql.streaming.query import StreamingQuery
 
 Sink: TypeAlias = Callable[[DataFrame, int], object]
 """What is given a micro-batch and its number."""
+
+TRIGGERS: Final = frozenset({"availableNow", "once", "processingTime"})
+"""What starts micro-batches, of what Spark knows; a continuous query has none."""
 
 _LOG = logging.getLogger("spark_bridge")
 _DAEMON = "spark.python.daemon.module"
@@ -49,6 +54,35 @@ class Share:
             (self.sink or _warn)(self.view(parts), number)
         elif self.sink not in (None, log_warnings):
             self.sink(self.view(parts.limit(0)), number)  # no parts, no task of Python's for each partition
+
+
+def check_start(sinks: Mapping[str, Any], checkpoint: Any, trigger: Any) -> None:
+    """Raise `InvalidArgument` unless a query can be started with these: results have a sink, the others may have.
+
+    A sink goes by the number of a micro-batch, so none may get two frames under one number.
+    """
+    for name, sink in sinks.items():
+        if not callable(sink) and (sink is not None or name == "results"):
+            message = f"start: expected a function of a DataFrame and its number for {name}= but got {sink!r}"
+            raise InvalidArgument(message)
+    given = [(name, sink) for name, sink in sinks.items() if sink is not None]
+    for (name, sink), (other, same) in combinations(given, 2):
+        if sink == same:
+            message = (
+                f"start: expected a sink of its own for {name}= and for {other}= but got {sink!r} for both, which would"
+                " then get two frames under the number of each micro-batch; make another one, of another place"
+            )
+            raise InvalidArgument(message)
+    if not isinstance(checkpoint, str) or not checkpoint.strip():
+        message = f"start: expected the name of a folder for checkpoint= but got {checkpoint!r}"
+        raise InvalidArgument(message)
+    is_trigger = trigger is None or (isinstance(trigger, Mapping) and len(trigger) == 1 and set(trigger) <= TRIGGERS)
+    if not is_trigger:
+        message = (
+            'start: expected {"availableNow": True}, or {"processingTime": "10 seconds"}, for trigger= but got'
+            f" {trigger!r}"
+        )
+        raise InvalidArgument(message)
 
 
 def start_query(

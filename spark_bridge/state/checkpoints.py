@@ -26,38 +26,59 @@ _NOTE: Final = "cartesius.json"
 _LOG = logging.getLogger("spark_bridge")
 
 
-class CheckpointNote:
-    """The note of one checkpoint.
+class HadoopFile:
+    """A small file, of any file system that Spark knows.
 
     Args:
         spark: A session with a JVM; Spark Connect has no way to the files.
-        checkpoint: The folder, of any file system that Spark knows.
+        folder: Its folder.
+        name: Its name in there.
     """
 
-    def __init__(self, spark: SparkSession, checkpoint: str) -> None:
+    def __init__(self, spark: SparkSession, folder: str, name: str) -> None:
         jvm: Any = spark.sparkContext._jvm
-        self._hadoop = jvm.org.apache.hadoop.fs
-        self._folder = self._hadoop.Path(checkpoint)
+        path = jvm.org.apache.hadoop.fs.Path
         configuration: Any = spark.sparkContext._jsc
-        self._files = self._folder.getFileSystem(configuration.hadoopConfiguration())
+        self.path = path(path(folder), name)
+        self._files = self.path.getFileSystem(configuration.hadoopConfiguration())
 
-    def _path(self, name: str) -> Any:
-        return self._hadoop.Path(self._folder, name)
+    def exists(self) -> bool:
+        """Return whether it is there."""
+        return bool(self._files.exists(self.path))
+
+    def read(self) -> str:
+        """Return what is in it."""
+        stream = self._files.open(self.path)
+        try:
+            return bytes(stream.readAllBytes()).decode()
+        finally:
+            stream.close()
+
+    def write(self, text: str) -> None:
+        """Write it, in the place of the one there is."""
+        stream = self._files.create(self.path, True)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+
+
+class CheckpointNote:
+    """The note of one checkpoint, whose folder is of any file system that Spark knows."""
+
+    def __init__(self, spark: SparkSession, checkpoint: str) -> None:
+        self._file = HadoopFile(spark, checkpoint, _NOTE)
+        self._commits = HadoopFile(spark, checkpoint, "commits")
 
     def read(self) -> dict[str, Any] | None:
         """Return the note; None if no micro-batch was committed, so that there is no state to fit."""
-        if not (self._files.exists(self._path("commits")) and self._files.exists(self._path(_NOTE))):
+        if not (self._commits.exists() and self._file.exists()):
             return None
-        stream = self._files.open(self._path(_NOTE))
         try:
-            text = bytes(stream.readAllBytes())
-        finally:
-            stream.close()
-        try:
-            found: dict[str, Any] = dict(json.loads(text))
+            found: dict[str, Any] = dict(json.loads(self._file.read()))
         except (TypeError, ValueError) as error:
             message = (
-                f"{self._path(_NOTE)}: expected what a query has noted of its program but it is damaged ({error});"
+                f"{self._file.path}: expected what a query has noted of its program but it is damaged ({error});"
                 " bring it back from a copy, or begin anew in another checkpoint"
             )
             raise SnapshotMismatch(message) from error
@@ -65,11 +86,7 @@ class CheckpointNote:
 
     def write(self, note: Mapping[str, Any]) -> None:
         """Write the note, in the place of the one there is."""
-        stream = self._files.create(self._path(_NOTE), True)
-        try:
-            stream.write(bytearray(json.dumps(note).encode()))
-        finally:
-            stream.close()
+        self._file.write(json.dumps(note))
 
 
 def objection(before: Mapping[str, Any], now: Mapping[str, Any], carried: Mapping[str, Any]) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from threading import Barrier
 
 import pytest
 
@@ -172,7 +174,9 @@ def test_a_field_that_the_table_lacks_is_named_and_nothing_is_written(spark, ser
     sink = to_postgresql(server, "verdicts")
     sink(batch(spark, ("update", 1, FIELDS)), 0)
     more = batch(spark, ("update", 2, FIELDS)).selectExpr("*", f"whole as `{'n' * 70}`")
-    said = r"the table verdicts to have a column 'n+' but .*; add it \(ALTER TABLE verdicts ADD COLUMN \"n+\" bigint\)"
+    said = (
+        r"table \"verdicts\" to have a column 'n+' but .*; add it \(ALTER TABLE \"verdicts\" ADD COLUMN \"n+\" bigint\)"
+    )
     with pytest.raises(CartesiusError, match=said):
         sink(more, 1)
     assert table("SELECT key FROM verdicts") == [(1,)]
@@ -180,3 +184,64 @@ def test_a_field_that_the_table_lacks_is_named_and_nothing_is_written(spark, ser
         database.execute(f'ALTER TABLE verdicts ADD COLUMN "{"n" * 70}" bigint')
     sink(more, 1)
     assert table("SELECT key FROM verdicts ORDER BY key") == [(1,), (2,)]
+
+
+BEGINNING = "output string, change string, key bigint"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        ("v bigint", "v double", "column 'v' .*type double precision but it is bigint"),
+        ("v decimal(5,1)", "v decimal(7,3)", r"column 'v' .*type numeric\(7,3\) but it is numeric\(5,1\)"),
+        ("v date", "v timestamp", "column 'v' .*type timestamp with time zone but it is date"),
+        ("v string", "v bigint", "column 'v' .*type bigint but it is text"),
+        ("v bigint, w string", "v bigint", "there is no field 'w'"),
+    ],
+)
+def test_a_table_of_other_fields_is_refused_and_left_as_it_is(spark, server, table, before, now, said):
+    from spark_bridge.upserts import to_postgresql
+
+    def batch_of(fields):
+        frame = spark.createDataFrame([("ships", "update", 1)], BEGINNING)
+        kinds = [field.split(" ") for field in fields.split(", ")]
+        values = {"date": "DATE '2024-01-02'", "timestamp": "TIMESTAMP '2024-01-02 03:04:05Z'"}
+        return frame.selectExpr(
+            "*", *(f"CAST({values.get(kind, '2.257')} AS {kind}) AS {name}" for name, kind in kinds)
+        )
+
+    sink = to_postgresql(server, "verdicts")
+    sink(batch_of(before), 0)
+    had = table("SELECT * FROM verdicts")
+    with pytest.raises(CartesiusError, match=said):
+        sink(batch_of(now), 1)
+    assert table("SELECT * FROM verdicts") == had
+
+
+def test_a_column_that_postgresql_generates_may_be_there(spark, server, table):
+    from spark_bridge.upserts import to_postgresql
+
+    with psycopg.connect(server, autocommit=True) as database:
+        database.execute(
+            "CREATE TABLE verdicts (output text, key bigint, v bigint, twice bigint GENERATED ALWAYS AS (2 * v) STORED,"
+            " UNIQUE NULLS NOT DISTINCT (output, key))"
+        )
+    for v in (1, 7):
+        to_postgresql(server, "verdicts")(spark.createDataFrame([("a", "update", 1, v)], f"{BEGINNING}, v bigint"), v)
+    assert table("SELECT v, twice FROM verdicts") == [(7, 14)]
+
+
+def test_two_queries_may_make_one_table(spark, server, table):
+    from spark_bridge.upserts import to_postgresql
+
+    together = Barrier(2)
+
+    def write(name, output):
+        rows = spark.createDataFrame([(output, "update", 1, 1)], f"{BEGINNING}, v bigint").coalesce(1)
+        together.wait()
+        to_postgresql(server, name)(rows, 0)
+
+    with ThreadPoolExecutor(2) as threads:
+        for name in ("verdicts_one", "verdicts_two", "verdicts_three"):
+            list(threads.map(write, [name] * 2, "ab"))
+            assert table(f"SELECT output FROM {name} ORDER BY output") == [("a",), ("b",)]

@@ -26,10 +26,10 @@ import pyarrow.parquet as pq
 
 from cartesius import Reactive, correlate
 from restrictions import as_table, key_by, optionally, retracting, within, without
-from tests.faults.killing import AT_WORK
+from tests.faults.killing import AT_WORK, RETURNED
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from spark_bridge import Frames
     from spark_bridge.running.queries import Sink
@@ -148,7 +148,7 @@ def run(spark: SparkSession, root: Path, sink: str) -> None:
             "delta": lambda: upserts.to_delta(f"{root}/out"),
         }[kind]()
         dead = sinks.to_parquet(f"{root}/dead")
-        query = frames.start(results=results, dead=dead, checkpoint=checkpoint, trigger=trigger)
+        query = frames.start(results=noting(root, results), dead=dead, checkpoint=checkpoint, trigger=trigger)
     (root / AT_WORK).write_text(str(os.getpid()))
     query.awaitTermination()
     found: dict[str, list[Any]] = {}
@@ -189,6 +189,17 @@ def into_files_and_topic(root: Path, topic: str, servers: str) -> Sink:
 
     both = sinks.to_parquet(f"{root}/out"), sinks.to_kafka(servers, topic)
     return lambda batch, number: [sink(batch, number) for sink in both]
+
+
+def noting(root: Path, sink: Sink) -> Sink:
+    """Return the sink, which notes each micro-batch when it has done its work."""
+
+    def write(batch: DataFrame, number: int) -> None:
+        sink(batch, number)
+        with (root / RETURNED).open("a") as notes:
+            notes.write(f"{os.getpid()} {number}\n")
+
+    return write
 
 
 def records_of(spark: SparkSession, topic: str, servers: str) -> tuple[list[Any], list[Any]]:

@@ -3,6 +3,9 @@
 A point is a micro-batch, by the offsets that Spark writes when it begins one, and a time after that, or after the job
 has begun to go on with it, drawn between nothing and what two micro-batches take; but not after these are over, as the
 machine may be less busy than when they were timed. What is killed gets SIGKILL, so it cannot tidy up.
+
+Few of these points are between the sink's work and Spark's note of it, where alone a micro-batch is handed over again
+that the sink has in full. So some kills of a driver wait for that.
 """
 
 from __future__ import annotations
@@ -25,6 +28,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 900  # seconds for each thing that is waited for, on a machine that has other work
 AT_WORK = "at_work"
 """The file, beside the checkpoint, into which a job writes its number once its query has started."""
+RETURNED = "returned"
+"""The file, beside the checkpoint, in which a job's sink notes after its work: its process, and the micro-batch."""
+AFTER_SINK = 3
+"""One kill of a driver in so many is between the sink's work and Spark's note of it."""
 _TICK = 0.02
 
 Job: TypeAlias = "subprocess.Popen[bytes]"
@@ -93,6 +100,7 @@ class Killer:
         times: How often.
         batches: The number of micro-batches.
         seconds: What a micro-batch takes, about.
+        notes: Whether its sink notes what it has done, so that a driver can be killed after that.
     """
 
     command: list[str]
@@ -102,6 +110,7 @@ class Killer:
     times: int
     batches: int
     seconds: float
+    notes: bool
     killed: list[tuple[int, float]] = attrs.field(factory=list)
     starts: int = 0
 
@@ -112,14 +121,18 @@ class Killer:
         points = sorted((draw.randrange(self.batches - 3), draw.random() * 2 * self.seconds) for _ in range(self.times))
         job = self._start()
         try:
-            for batch, delay in points:
+            for number, (batch, delay) in enumerate(points, 1):
                 deadline = time.monotonic() + PATIENCE
                 while not (is_at_work(job, self.checkpoint) and (self.checkpoint / "offsets" / str(batch)).exists()):
                     job = self._kept_going(job, deadline)
-                until = time.monotonic() + delay
-                overdue = self.checkpoint / "offsets" / str(batch + 2)
-                while time.monotonic() < until and not overdue.exists():
-                    job = self._kept_going(job, deadline)
+                if self.notes and self.target == "driver" and number % AFTER_SINK == 0:
+                    while not is_between_sink_and_commit(job, self.checkpoint):
+                        job = self._kept_going(job, deadline)
+                else:
+                    until = time.monotonic() + delay
+                    overdue = self.checkpoint / "offsets" / str(batch + 2)
+                    while time.monotonic() < until and not overdue.exists():
+                        job = self._kept_going(job, deadline)
                 while not self._has_killed(job, draw):
                     job = self._kept_going(job, deadline)
                 if self.target == "driver":
@@ -166,6 +179,19 @@ def is_at_work(job: Job, checkpoint: Path) -> bool:
     """Return whether a job runs that has started its query; before, it has offsets only of the one that was killed."""
     note = checkpoint.parent / AT_WORK
     return job.poll() is None and note.exists() and note.read_text() == str(job.pid)
+
+
+def returned(folder: Path) -> list[tuple[int, int]]:
+    """Return what the sink has noted: (process, micro-batch), one for each time that it has returned."""
+    note = folder / RETURNED
+    lines = note.read_text().splitlines() if note.exists() else []
+    return [(int(process), int(batch)) for process, batch in map(str.split, lines)]
+
+
+def is_between_sink_and_commit(job: Job, checkpoint: Path) -> bool:
+    """Return whether this job's sink has a micro-batch of which Spark has no note yet."""
+    process, batch = (returned(checkpoint.parent) or [(0, 0)])[-1]
+    return process == job.pid and not (checkpoint / "commits" / str(batch)).exists()
 
 
 def start_job(command: list[str], log: int) -> Job:

@@ -17,6 +17,7 @@ from cartesius.errors import InvalidArgument
 from spark_bridge.sinks import to_kafka, to_parquet
 from spark_bridge.upserts import to_delta
 
+ODD = ("`", "a.b", "row", "place", "value", "deleted", "'x\"y'", "naïve")
 HOSTILE = ("a`; DROP TABLE x; --", "`", "a.b", "row", "place", "value", "deleted", "{0} %s 'x' \"y\"", "naïve name")
 
 
@@ -34,6 +35,13 @@ class Table:
     def __init__(self) -> None:
         self.rows: list[Any] = []
 
+    def addColumns(self, schema):
+        self.schema = schema
+        return self
+
+    def toDF(self):
+        return self
+
     def merge(self, source, _):
         self.source = source
         return self
@@ -49,7 +57,7 @@ class Table:
         self.source.select(*map(f.expr, values))  # each name is that of a column
         return self
 
-    def __getattr__(self, _):  # createIfNotExists(…).location(…).addColumns(…).execute(), alias(…)
+    def __getattr__(self, _):  # createIfNotExists(…).location(…).execute(), alias(…)
         return lambda *_: self
 
 
@@ -58,7 +66,10 @@ def test_names_are_nothing_but_names(batch, tmp_path, monkeypatch):
     delta.DeltaTable = Table()
     monkeypatch.setitem(sys.modules, "delta", ModuleType("delta"))
     monkeypatch.setitem(sys.modules, "delta.tables", delta)
-    to_delta("nowhere")(batch, 0)
+    with pytest.raises(InvalidArgument, match="to_delta: expected fields that can be columns but got 'a`; DROP"):
+        to_delta("nowhere")(batch, 0)
+    odd = batch.toDF("output", "change", "key", *ODD, "last")
+    to_delta("nowhere")(odd, 0)
     assert [tuple(row) for row in delta.DeltaTable.rows] == [("ships", 2, *(["y"] * len(HOSTILE)))]
 
     to_parquet(f"{tmp_path}/files")(batch, 0)

@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from cartesius import Reactive, correlate
+from cartesius.errors import InvalidArgument
 from restrictions import key_by, within
-from spark_bridge.sinks import kafka_records
+from spark_bridge.sinks import kafka_records, to_parquet
 
 START = datetime(2024, 6, 30, tzinfo=UTC)
 SLICES = 3
@@ -48,7 +49,6 @@ def test_what_comes_again_after_the_sink_had_it_is_there_once(spark, tmp_path):
     from pyspark.errors import StreamingQueryException
 
     from spark_bridge import correlate_frames
-    from spark_bridge.sinks import to_parquet
 
     streams = {}
     for source in ("left", "right"):
@@ -86,7 +86,39 @@ def test_what_comes_again_after_the_sink_had_it_is_there_once(spark, tmp_path):
         (a, b) for t, k, a in rows["left"] for u, other, b in rows["right"] if k == other and abs(t - u) <= WIDTH
     ]
     assert len(expected) > 50
-    assert sorted((row.a, row.b) for row in spark.read.parquet(f"{tmp_path}/out").collect()) == sorted(expected)
+
+    def found():
+        return sorted((row.a, row.b) for row in spark.read.parquet(f"{tmp_path}/out").collect())
+
+    assert found() == sorted(expected)
+    with pytest.raises(StreamingQueryException, match="to_parquet: expected a folder of this query"):
+        frames.start(
+            results=to_parquet(f"{tmp_path}/out"), checkpoint=f"{tmp_path}/anew", trigger={"availableNow": True}
+        ).awaitTermination()
+    assert found() == sorted(expected)
+
+
+def test_a_folder_of_another_query_is_left_alone(spark, tmp_path):
+    """Its numbers begin at 0 as well, and so do those of a checkpoint that is made anew."""
+
+    def write(query, value, number=0):
+        spark.sparkContext.setLocalProperty("sql.streaming.queryId", query)  # as Spark does for a query
+        try:
+            to_parquet(tmp_path / "out")(spark.createDataFrame([(value,)], "value bigint").coalesce(1), number)
+        finally:
+            spark.sparkContext.setLocalProperty("sql.streaming.queryId", None)
+
+    write("b7e1", 1)
+    (tmp_path / "out" / "_cartesius_query").write_text("")  # as a driver leaves it that dies while it writes
+    (tmp_path / "out" / "._cartesius_query.crc").unlink()
+    write("b7e1", 2)
+    for number in (0, 1):
+        with pytest.raises(
+            InvalidArgument, match=r"of this query \(c4d2\) but .*out has the .* of another one \(b7e1\)"
+        ):
+            write("c4d2", 4, number)
+    rows = spark.read.parquet(f"{tmp_path}/out").collect()
+    assert [(row.batch, row.value) for row in rows] == [(0, 2)]
 
 
 def test_changes_of_a_row_whose_key_is_null_are_sent_in_order_and_told_apart(spark):

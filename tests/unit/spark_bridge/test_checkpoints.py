@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from typing import Any
+from unittest import mock
 
 import pytest
 from pyspark.sql import types as t
@@ -57,32 +58,37 @@ def test_a_note_that_does_not_say_it_is_of_an_earlier_release():
     assert "an earlier release" in objection({**NOTE, "about": about}, NOTE, {})
 
 
+class Path(str):
+    """As Hadoop's."""
+
+    def __new__(cls, *parts):
+        return super().__new__(cls, "/".join(parts))
+
+    def getFileSystem(self, _):
+        return Files
+
+
 class Files:
     """Hadoop's files, as far as a note asks of them: each has one text."""
 
-    def __init__(self, text: bytes) -> None:
-        self.text = text
+    text = b""
 
-    def exists(self, path: str) -> bool:
+    @classmethod
+    def exists(cls, path):
         return True
 
-    def open(self, path: str) -> Files:
-        return self
-
-    def readAllBytes(self) -> bytes:
-        return self.text
-
-    def close(self) -> None:
-        """Nothing is open."""
+    @classmethod
+    def open(cls, path):
+        return mock.Mock(readAllBytes=lambda: cls.text)
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[1]", b"\xff"])
 def test_a_damaged_note_is_named(monkeypatch, text):
-    note = object.__new__(CheckpointNote)
-    monkeypatch.setattr(note, "_files", Files(text), raising=False)
-    monkeypatch.setattr(note, "_path", "kept/{}".format, raising=False)
+    spark = mock.MagicMock()
+    spark.sparkContext._jvm.org.apache.hadoop.fs.Path = Path
+    monkeypatch.setattr(Files, "text", text)
     with pytest.raises(SnapshotMismatch, match=r"kept/cartesius.json: expected what a query has noted .* damaged"):
-        note.read()
+        CheckpointNote(spark, "kept").read()
 
 
 KINDS = {"at": t.TimestampType(), "mmsi": t.LongType(), "name": t.StringType(), "gone": t.BooleanType()}

@@ -16,7 +16,9 @@ from cartesius.errors import InvalidArgument
 from restrictions import as_table, combine_latest, key_by, most_recently, retracting
 from spark_bridge import correlate_frames
 from spark_bridge.reading.demands import check_reads
-from spark_bridge.reading.options import check_start, own_watermarks
+from spark_bridge.reading.options import own_watermarks
+from spark_bridge.running.queries import check_start
+from spark_bridge.sinks import to_parquet
 from spark_bridge.transport.source_frames import check_told_apart
 from tests.laws.spark_model import plan_of, planned
 
@@ -176,6 +178,15 @@ def test_types_that_differ_in_what_may_be_null_are_one():
     [
         ({"results": None}, "expected a function of a DataFrame and its number for results= but got None"),
         ({"dead": "out"}, "expected a function of a DataFrame and its number for dead= but got 'out'"),
+        (
+            {"dead": print},
+            "expected a sink of its own for results= and for dead= but got <built-in function print> for",
+        ),
+        ({"dead": list, "late": list}, "expected a sink of its own for dead= and for late= but got <class 'list'> for"),
+        (
+            {"results": to_parquet("a"), "late": to_parquet("a/")},
+            "expected a sink of its own for results= and for late=",
+        ),
         ({"checkpoint": None}, "expected the name of a folder for checkpoint= but got None"),
         ({"checkpoint": " "}, "expected the name of a folder for checkpoint= but got ' '"),
         ({"trigger": "availableNow"}, "expected {\"availableNow\": True}, or .* got 'availableNow'"),
@@ -184,9 +195,19 @@ def test_types_that_differ_in_what_may_be_null_are_one():
     ],
 )
 def test_a_query_that_cannot_be_started_says_why(wrong, message):
-    good = {"results": print, "dead": None, "checkpoint": "out", "trigger": {"availableNow": True}} | wrong
+    good = {
+        "results": print,
+        "dead": None,
+        "late": None,
+        "checkpoint": "out",
+        "trigger": {"availableNow": True},
+    } | wrong
     with pytest.raises(InvalidArgument, match=message):
-        check_start({name: good[name] for name in ("results", "dead")}, good["checkpoint"], good["trigger"])
+        check_start({name: good[name] for name in ("results", "dead", "late")}, good["checkpoint"], good["trigger"])
+
+
+def test_a_query_may_have_a_sink_of_each_kind():
+    check_start({"results": to_parquet("a"), "dead": to_parquet("b"), "late": None}, "out", None)
 
 
 def test_a_table_without_a_declared_key_is_refused():

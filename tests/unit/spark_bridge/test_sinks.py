@@ -1,13 +1,16 @@
-"""The reader's half of the Kafka sink; the sinks themselves are tested at real brokers (tests/brokers)."""
+"""The reader's half of the Kafka sink, and what names no place; the rest is tested with Spark and at real brokers."""
 
 from __future__ import annotations
+
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius.errors import InvalidArgument
-from spark_bridge.sinks import Repeats
+from spark_bridge.sinks import Repeats, to_kafka, to_parquet
 
 
 def headers(batch, number, query=b"q"):
@@ -53,3 +56,21 @@ def test_each_query_has_numbers_of_its_own():
 def test_records_of_others_are_refused():
     with pytest.raises(InvalidArgument, match=r"expected the headers query, batch and id but got \['trace'\]"):
         Repeats().is_repeat(0, b"k", [("trace", b"1")])
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments", "said"),
+    [
+        (to_parquet, (3,), "to_parquet: expected a text for path= but got 3"),
+        (to_parquet, ("",), "to_parquet: expected a text for path= but got ''"),
+        (to_kafka, (3, "topic"), "to_kafka: expected a text for servers= but got 3"),
+        (to_kafka, ("localhost:9092", None), "to_kafka: expected a text for topic= but got None"),
+    ],
+)
+def test_what_names_no_place_is_refused_when_the_sink_is_made(make, arguments, said):
+    with pytest.raises(InvalidArgument, match=f"^{re.escape(said)}$"):
+        make(*arguments)
+
+
+def test_sinks_of_one_folder_are_equal():
+    assert to_parquet(Path("out/dead")) == to_parquet("out/dead/") != to_parquet("out/results")
