@@ -112,7 +112,7 @@ class Odd:
 
 @pytest.mark.parametrize("value", [Odd(1), Reading, bytearray(b"x"), {float("nan"), NAN}, Decimal("NaN")], ids=repr)
 def test_a_value_that_is_the_same_is_found_whatever_it_is(value):
-    result = [(0, (0, value, 0, 0))]
+    result: list[Any] = [(0, (0, value, 0, 0))]
     assert relations.minus(result, result) == []
     assert relations.minus(result, []) == result
 
