@@ -16,6 +16,8 @@ import attrs
 
 from dsl import RulePack
 from dsl.terms.related_rows import pairings, tallyings
+from dsl.terms.statements import conditions
+from dsl.terms.terms import Now, all_parts
 from examples.port.office.judging import Links
 from examples.port.office.records import Failed, failure
 
@@ -44,17 +46,23 @@ def fitted(declared: Declaration, row: Values, age: int = 0) -> Values:
 
 @attrs.frozen
 class _Rules:
-    """Rules, and of which sources all rows are looked at; of the subject, if it is one of them."""
+    """Rules, and how they read rows."""
 
     pack: RulePack
     counted: frozenset[str]
+    """Of which sources all rows are looked at; of the subject, if it is one of them."""
+    is_timed: bool
+    """Whether what they read changes with time alone: the time itself, or rows that grow too old."""
 
     @classmethod
     def of(cls, text: str) -> _Rules:
         pack = RulePack.from_text(text)
         told_of = [each.other for each in pairings(pack.statements)]
         told_of += [each.source for each in tallyings(pack.statements)]
-        return cls(pack, frozenset(each.another_of or each.name for each in told_of))
+        read = (part for condition in conditions(pack.statements) for part in all_parts(condition))
+        is_timed = any(isinstance(part, Now) for part in read)
+        is_timed |= any(each.stale_after is not None for each in pack.declarations.values())
+        return cls(pack, frozenset(each.another_of or each.name for each in told_of), is_timed)
 
 
 class Figures:
@@ -69,10 +77,19 @@ class Figures:
         self._rules: dict[str, _Rules] = {}
         self._lock = Lock()
 
-    def reads(self, report: Seen, rows: Collection[tuple[str, str]], pack: Pack) -> bool:
-        """Whether one of some rows, each a source and a key, counts for a ship, her own apart."""
-        counted = self._rules_of(pack).counted
-        return any(source in counted for source, _ in rows) or not self._links.keys(report.row).items().isdisjoint(rows)
+    def reads(self, report: Seen, rows: Collection[tuple[str, str]], pack: Pack, *, has_passed: bool) -> bool:
+        """Whether what is new counts for a ship, her own row apart.
+
+        Args:
+            report: Her last report.
+            rows: Which rows are new, each a source and a key.
+            pack: The rules.
+            has_passed: Whether it is later than before.
+        """
+        rules = self._rules_of(pack)
+        if (has_passed and rules.is_timed) or any(source in rules.counted for source, _ in rows):
+            return True
+        return not self._links.keys(report.row, rules.pack).items().isdisjoint(rows)
 
     def failed(
         self, change: Change | None, rows: Mapping[tuple[str, str], Seen], pack: Pack | None, now: int
@@ -101,7 +118,7 @@ class Figures:
         rules = self._rules_of(pack)
         with self._lock:
             declared = rules.pack.declarations
-            linked = (rows.get(each) for each in self._links.keys(report.row).items())
+            linked = (rows.get(each) for each in self._links.keys(report.row, rules.pack).items())
             situation: dict[str, Any] = {
                 each.source: fitted(declared[each.source], each.row, now - each.time)
                 for each in (report, *linked)

@@ -73,10 +73,10 @@ class Following:
     # --------------------------------------------------------------------------------------------- what it is now
 
     def look(self) -> bool:
-        """Read what is new in the store; return whether there was something."""
+        """Read what is new in the store; return whether there is something to tell."""
         ships: set[int] = set()
         read: set[tuple[str, str]] = set()
-        before = self._ids
+        number, before = self._number, self.now
         while True:
             # Changes first: a report that comes between the two is a report of what is judged with it or later.
             changes = self._store.changes_after(self._ids[0])
@@ -101,9 +101,12 @@ class Following:
             written = max((each.written for each in progress), default=None)
             self._quiet_s = None if written is None else max(0.0, (self._wall() - written) / 1e6)
             is_ruled_anew, self._ruled, self._packs = ruled != self._ruled, ruled, packs
+            has_passed = self.now != before
             told_of = [] if not packs else [mmsi for mmsi in self._failed if mmsi in self._reports]
             touched = [
-                mmsi for mmsi in told_of if is_ruled_anew or self._figures.reads(self._reports[mmsi], read, packs[-1])
+                mmsi
+                for mmsi in told_of
+                if is_ruled_anew or self._figures.reads(self._reports[mmsi], read, packs[-1], has_passed=has_passed)
             ]
             for mmsi in sorted({*ships, *touched}):
                 if self._judge(mmsi) or mmsi in ships:
@@ -112,7 +115,7 @@ class Following:
                 self._tell("source", source, source_view(source, self._last[source], self.now or 0))
             if is_ruled_anew:
                 self._tell("pack", "", {**pack_view(packs, self.now or 0)[1], "refused": self.refusal()})
-        return before != self._ids or is_ruled_anew
+            return self._number != number
 
     def _judge(self, mmsi: int) -> bool:
         """Judge anew what fails of a ship; return whether it is anything else than before."""
@@ -136,13 +139,13 @@ class Following:
 
     def _read(self, seen: Seen, ships: set[int]) -> None:
         self._last[seen.source] = max(seen.time, self._last.get(seen.source, seen.time))
-        if seen.source == "vessel":
-            mmsi = int(seen.key)
-            if mmsi in self._reports and self._reports[mmsi].time > seen.time:
-                return
-            self._reports[mmsi] = seen
-            ships.add(mmsi)
+        held = self._rows.get((seen.source, seen.key))
+        if held is not None and held.time > seen.time:
+            return
         self._rows[seen.source, seen.key] = seen
+        if seen.source == "vessel":
+            self._reports[int(seen.key)] = seen
+            ships.add(int(seen.key))
 
     def clock(self) -> Json:
         """Return the clock: how late it is, and whether the feed is at work."""

@@ -83,7 +83,7 @@ class Foresight:
     def has(self, ship: Values) -> bool:
         """Whether what lies ahead of a ship in her situation has been looked for, so that it is known at once."""
         with self._lock:
-            return self._alike(ship, self._links.keys(ship)) in self._kept
+            return self._alike(ship, self._links.keys(ship, self._pack)) in self._kept
 
     def next_change(self, ship: Values, now: int) -> Next | None:
         """Return the next change of a ship's verdict; None: none is foreseen.
@@ -92,17 +92,18 @@ class Foresight:
             ship: Her last report, as the rules read it.
             now: The time, in microseconds since the epoch.
         """
-        ahead = self._ahead(ship, self._links.keys(ship))
+        ahead = self._ahead(ship)
         place = bisect_right(ahead, now, key=lambda each: each[0])
         if not 0 < place < len(ahead):
             return None
         at, verdict = ahead[place]
         return _told(at, ahead[place - 1][1], verdict)
 
-    def _ahead(self, ship: Values, keys: Mapping[str, str]) -> list[tuple[int, Verdict]]:
+    def _ahead(self, ship: Values) -> list[tuple[int, Verdict]]:
         """The verdicts of the day, each with the time from which it holds; kept for all ships in the same situation."""
-        alike = self._alike(ship, keys)
         with self._lock:
+            keys = self._links.keys(ship, self._pack)
+            alike = self._alike(ship, keys)
             if alike in self._kept:
                 self._kept.move_to_end(alike)
                 return self._kept[alike]

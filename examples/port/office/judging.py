@@ -1,12 +1,14 @@
 """A pack at work in this process, for the feeds that judge: a reading goes in, and what it changes comes out.
 
-Which rows a verdict reads is as `observations.links` says: her berth's, and those nearest to it, or to her.
+Which rows a verdict reads is as `observations.links` says: her berth's, and those nearest to it, or to her, of the
+places that the rules list: a gauge that is broken may be taken out of them.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict, deque
+from functools import lru_cache
 from time import time_ns
 from typing import TYPE_CHECKING
 
@@ -15,11 +17,12 @@ import click
 from cartesius import Update
 from cartesius.errors import CartesiusError
 from dsl import InvalidRule, RulePack
+from dsl.text.headings import Headings
+from dsl.text.parsing import Page
 from dsl.versions import RunningRules
 from examples.port.geography import distance_km
 from examples.port.office.proposals import unfit
 from examples.port.office.records import GONE, KEYS, Change, Seen, change_of, noted
-from examples.port.places import AIRPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,24 +39,28 @@ class Links:
     """The keys of rows.
 
     Args:
-        day: The berths, and where gauges and stations are.
+        day: The berths.
     """
 
     def __init__(self, day: Day) -> None:
         self._berths = {each.values["id"]: each.values["position"] for each in day.readings if each.source == "berth"}
-        self._gauges = day.gauges
-        self._places = {"stream": day.stations, "wind": AIRPORTS}
 
-    def keys(self, ship: Values) -> dict[str, str]:
-        """Return the keys of the rows that count for a ship, by source, as far as there are some."""
-        keys = {}
-        if ship["destination"] in self._berths:
-            keys["berth"] = str(ship["destination"])
-            if (berth := self._berths[keys["berth"]]) is not None:
-                keys["tide"] = _nearest(self._gauges, berth)
-        if ship["position"] is not None:
-            keys |= {source: _nearest(places, ship["position"]) for source, places in self._places.items()}
+    def keys(self, ship: Values, pack: RulePack) -> dict[str, str]:
+        """Return the keys of the rows that count for a ship by some rules, by source, as far as there are some."""
+        berth = self._berths.get(ship["destination"])
+        keys = {"berth": str(ship["destination"])} if ship["destination"] in self._berths else {}
+        for source, places in _places(pack).items():
+            here = berth if source == "tide" else ship["position"]
+            if here is not None:
+                keys[source] = _nearest(places, here)
         return keys
+
+
+@lru_cache(maxsize=32)
+def _places(pack: RulePack) -> Mapping[str, Mapping[str, Position]]:
+    """The places that rules list, by source; in the text of a pack they are called after its key: "tide sensor"."""
+    found = Headings(Page.parsed(pack.to_text(), pack.name)).places
+    return {source: found[title] for source, key in KEYS.items() if (title := f"{source} {key}") in found}
 
 
 def _nearest(places: Mapping[str, Position], here: Position) -> str:
@@ -137,8 +144,8 @@ class Judging:
         for event in events:
             time, mmsi = int(event.end), int(event.value.key)
             if isinstance(event.value, Update):
-                verdict = event.value.value
-                found.append(change_of(time, self._used.name(mmsi, time), verdict, self._used.read(mmsi, time)))
+                verdict, read = event.value.value, self._used.read(mmsi, time, self._rules.pack)
+                found.append(change_of(time, self._used.name(mmsi, time), verdict, read))
             else:
                 found.append(Change(time, mmsi, self._used.name(mmsi, time), GONE, pack=self._rules.pack.version))
         return found
@@ -167,10 +174,10 @@ class Used:
         """Return what a ship was called at a time."""
         return str(self._report(mmsi, time)["name"])
 
-    def read(self, mmsi: int, time: int) -> dict[str, tuple[str, int]]:
-        """Return, by source, the key of the row that a ship's verdict read at a time, and that row's time."""
+    def read(self, mmsi: int, time: int, pack: RulePack) -> dict[str, tuple[str, int]]:
+        """Return, by source, the key of the row that a ship's verdict by a pack read at a time, and that row's time."""
         found = {}
-        for source, key in {"vessel": str(mmsi), **self._links.keys(self._report(mmsi, time))}.items():
+        for source, key in {"vessel": str(mmsi), **self._links.keys(self._report(mmsi, time), pack)}.items():
             times = self._times.get((source, key), [])
             if place := bisect_right(times, time):
                 found[source] = key, times[place - 1]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
+from dsl import RulePack
 from examples.port.office.judging import Links, Used, seen_of
 from examples.port.office.records import GONE, Batch, Change, Missing, failed_of, noted
 from examples.port.office.replay import ONE_DAY
@@ -19,7 +20,6 @@ from examples.port.slices import number_of_slices, slice_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dsl import RulePack
     from examples.port.inputs import Day
     from examples.port.office.records import Failed, Pack
     from examples.port.office.store import Store
@@ -46,6 +46,7 @@ class SparkFeed:
         self._used = Used(Links(day))
         self._used.add(day.readings)
         before = store.begin(self._feed, pack, start=day.start, end=day.start + ONE_DAY)
+        self._packs = {each.version: RulePack.from_text(each.text) for each in store.packs()}
         self._done = -1 if before is None else before.number
         self._last = number_of_slices(slice_minutes) - 1
 
@@ -83,6 +84,7 @@ class SparkFeed:
         """Write that a micro-batch begins with other rules."""
         at = self._day.start + min(number * self._minutes * _MINUTE, ONE_DAY)
         self._store.change_rules(noted(pack, at, time_ns() // 1000, who, number=number, before=before))
+        self._packs[pack.version] = pack
 
     def refuse(self, why: str, who: str) -> None:
         """Write why other rules are not gone on with."""
@@ -98,7 +100,7 @@ class SparkFeed:
             time, mmsi, name, row["status"],
             tuple(_failed(each) for each in because if not each["missing"]),
             tuple(Missing(each["name"], tuple(each["missing"])) for each in because if each["missing"]),
-            row["pack"], self._used.read(mmsi, time),
+            row["pack"], self._used.read(mmsi, time, self._packs[row["pack"]]),
         )  # fmt: skip
 
 

@@ -170,6 +170,69 @@ def test_figures_are_those_of_why_also_of_pairs_totals_and_rows_that_are_too_old
         assert figures.failed(attrs.evolve(change, failed=before), rows, pack, at) == change.failed
 
 
+def shown_and_due(office):
+    """What the board shows of a ship that fails, now and of the same moment as one that is past, and what is due."""
+    at = office.following.now
+    shown = [by_mmsi(office.board.board({"at": each}))[GUNVOR]["failed"] for each in (None, iso(at))]
+    due = [attrs.asdict(each) for each in accounted(office.day, office.rules, GUNVOR, at)[0].failed]
+    assert due
+    return shown, [due, due]
+
+
+def test_what_counts_for_a_ship_is_nearest_of_the_places_that_the_rules_list(day_and_rules):
+    """A rules file may leave out a broken gauge, or an airport; the board went on with its rows."""
+    day, left_out = day_and_rules[0], ('    "8519483": 40.63911, -74.14631\n', '    "EWR": 40.6925, -74.1687\n')
+    rules = RulePack.from_text(RULES.replace(left_out[0], "").replace(left_out[1], ""))
+    office: Any = Office(day, rules, begin=3 * HOUR)
+    shown, due = shown_and_due(office)
+    assert shown == due
+    told = office.board.ship({"mmsi": GUNVOR, "at": None})
+    read = office.store.changes_of(GUNVOR, office.following.now)[-1].read
+    assert (read["tide"][0], read["wind"][0]) == ("8518750", "LGA")
+    after = (office.following.now - day.start) / HOUR
+    while office.store.changes_of(GUNVOR, office.following.now)[-1].time < office.following.now:
+        office.to(after := after + 0.1)  # tides are foretold for every sixth minute
+    assert told["next"]["at"] == iso(office.following.now)
+    windy = RulePack.from_text(rules.to_text() + "wind velocity must be at most 1 kn\n")
+    at, figures, pack = day.start + 5 * HOUR, Figures(day), noted(windy, day.start, 0, "eva")
+    change, rows = accounted(day, windy, 211839000, at)
+    assert "wind" in change.failed[-1].rule
+    before = tuple(attrs.evolve(each, value="before", margin="before") for each in change.failed)
+    assert figures.failed(attrs.evolve(change, failed=before), rows, pack, at) == change.failed
+
+
+def test_a_reading_that_comes_after_a_newer_one_of_its_row_changes_no_figure(office):
+    shown, due = shown_and_due(office)
+    assert shown == due
+    at = office.following.now
+    older = [seen_of(each) for each in office.day.readings if (each.time or 0) < at - HOUR // 2]
+    office.store.apply(Batch("replay", 10**6, at, (), older))
+    office.following.look()
+    assert shown_and_due(office) == (shown, due)
+
+
+@pytest.mark.parametrize(
+    ("source", "rule"),
+    [
+        ("source wind by station:", "now - 2020-06-30 00:00Z must be at most 5 min"),
+        (
+            "source wind by station, stale after 31 min:",
+            "it must hold that wind velocity is at least 0 kn and tide height is at most 0.1 m",
+        ),
+    ],
+)
+def test_figures_go_on_with_the_time_where_rules_read_it_or_rows_grow_too_old(source, rule, day_and_rules):
+    """They stood still until a row came that counts for the ship."""
+    rules = RulePack.from_text(RULES.replace("source wind by station:", source) + rule)
+    office = Office(day_and_rules[0], rules, begin=int(2.51 * HOUR))
+    shown, before = shown_and_due(office)
+    assert shown == before
+    office.to(2.53)  # the last tide is of 02:30, the wind of 02:00
+    shown, due = shown_and_due(office)
+    assert shown == due != before
+    assert office.following.look() is False
+
+
 def test_a_ship_has_her_verdicts_so_far_her_day_and_the_next_change_that_is_foreseen(office):
     answer = office.board.ship({"mmsi": GUNVOR, "at": None})
     assert [(each["time"][11:16], each["status"]) for each in answer["changes"]][-1] == ("01:54", "restricted")
@@ -315,7 +378,7 @@ def test_the_rows_that_count_are_those_that_the_rules_read(day_and_rules):
     links = Links(day)
     for each in day.readings[-200:]:
         if each.source == "vessel":
-            assert set(links.keys(each.values)) <= set(rules.sources)
+            assert set(links.keys(each.values, rules)) <= set(rules.sources)
     store = Store(":memory:")
     Replay(day, rules, store, begin=day.start + 3 * HOUR, speed=1.0, clock=lambda: 0.0).step()
     heights = {

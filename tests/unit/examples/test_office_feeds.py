@@ -167,8 +167,8 @@ def test_value_and_limit_are_what_the_condition_compares(condition, value, limit
 # -------------------------------------------------------------------------------------------------------------- Spark
 
 
-def row(time, mmsi, status, *because):
-    return {"time": time, "change": "update", "key": mmsi, "status": status, "because": because, "pack": "0123456789ab"}
+def row(time, mmsi, status, pack, *because):
+    return {"time": time, "change": "update", "key": mmsi, "status": status, "because": because, "pack": pack}
 
 
 REASON = {
@@ -184,14 +184,14 @@ REASON = {
 def test_a_micro_batch_that_comes_again_changes_nothing(day_and_rules):
     day, rules = day_and_rules
     store = Store(":memory:")
-    batch = [row(day.start + 60_000_000, 220413000, "restricted", REASON)]
+    batch = [row(day.start + 60_000_000, 220413000, "restricted", rules.version, REASON)]
     SparkFeed(store, day, rules, 60).write(batch, 0)
     before = told(store)
     SparkFeed(store, day, rules, 60).write(batch, 0)  # the driver died before Spark had noted that it was done
     assert told(store) == before
     ((change,), readings) = before
     (failed,) = change.failed
-    assert (change.name, change.pack) == ("GUNVOR MAERSK", "0123456789ab")
+    assert (change.name, change.pack) == ("GUNVOR MAERSK", rules.version)
     assert attrs.astuple(failed) == ("clearance", "she must stay afloat", "43 cm", "50 cm", "-7 cm")
     assert {each.time // 3_600_000_000 for each in readings} == {day.start // 3_600_000_000}
 
