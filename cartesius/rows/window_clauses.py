@@ -6,6 +6,7 @@ Source: SEMANTICS 3.1, 3.2, 3.4 and 3.10; Dindar et al., VLDB Journal 2013 (SECR
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.data.entries import GONE
@@ -158,10 +159,15 @@ def in_units(period: Any) -> int:
     return int(installed.join.world.units(period, installed.restriction, "period"))
 
 
-def step_number() -> int:
-    """Return the number of the present step: what comes in one step is one batch. Only in a clause of a restriction."""
-    installed, _ = of_clause("step_number")
-    return int(installed.join.world.steps)
+def note_step(event: Entry) -> None:
+    """Note the present step of an event, until the call is undone: what comes in one step is one batch.
+
+    Only in a clause of a restriction.
+    """
+    installed, _ = of_clause("note_step")
+    world = installed.join.world
+    world.journal.append(partial(setattr, event, "more", event.more))
+    event.note(step=world.steps)
 
 
 def may_others_wait() -> bool:

@@ -15,7 +15,7 @@ from cartesius.data.queues import Queue
 from cartesius.errors import InvalidArgument
 from cartesius.plan.nodes import Sessions
 from cartesius.rows.clock_clauses import ask_tick, cancel_at, is_past, notify_at_time
-from cartesius.rows.window_clauses import close_window, deliver, delivered_to, may_drop, step_number
+from cartesius.rows.window_clauses import close_window, deliver, delivered_to, may_drop, note_step
 from restrictions.windowing.reports import Report, on_close
 from restrictions.windowing.window_base import windowing
 
@@ -102,7 +102,7 @@ class session(windowing):
 
     def _take(self, events: list[Entry]) -> None:
         for event in events:
-            event.note(step=step_number())
+            note_step(event)
             windows = [*self.windows(event, self.contents)]
             if not windows:
                 continue

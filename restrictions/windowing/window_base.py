@@ -27,8 +27,8 @@ from cartesius.rows.window_clauses import (
     let_finish,
     may_others_wait,
     next_batch,
+    note_step,
     report,
-    step_number,
 )
 from restrictions.time.duration import check_duration
 from restrictions.windowing.reports import Report, final, non_empty, on_content_change
@@ -139,7 +139,7 @@ class windowing(Restriction):
         elif self.tick == "tuple":
             self._take([event])
         elif not self._is_late(event):
-            event.note(step=step_number())
+            note_step(event)
             self.pending = self.pending.append(event)
             if self.tick != "time":
                 windows = list(self.windows(event, self.contents))
@@ -175,7 +175,7 @@ class windowing(Restriction):
             if self._is_held(window, contents):
                 queue = contents[window]
                 for event in coming.pop(window):
-                    event.note(step=step_number())
+                    note_step(event)
                     queue = queue.append(event)
                 contents[window] = queue
         self.contents = contents

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 import pytest
 
@@ -400,3 +401,25 @@ def test_a_number_that_is_none_is_one_result_in_the_next_window_as_well(made, of
         engine = Engine.restore(engine.snapshot(), program)
     given += engine.push(left, float("nan"), at=12) + engine.advance(20)
     assert len(given) == (1 if "istream" in repr(of) else 0)
+
+
+@pytest.mark.parametrize("tier", ["reference", None])
+@pytest.mark.parametrize("tick", [2, "time"])
+@pytest.mark.parametrize("windows", [partial(tumbling, 10), partial(sliding, 10, 5), partial(session, 5)])
+def test_a_call_that_fails_leaves_what_waits_for_its_batch_as_it_was(windows, tick, tier):
+    """Else what comes next comes in other batches than if the call had not been made."""
+
+    def body(x):
+        if x.depth < 0:
+            raise ValueError(x.depth)
+        return x.depth
+
+    program = correlate(x=level, yields=body, restrict=windows(tick=tick, report=on_close))
+    engine = Engine(program, tier=tier, lateness=0)
+    for at, depth in ((1, 1), (2, 2), (3, -1)):
+        engine.push(level, {"depth": depth}, at=at)
+    before = engine.snapshot()
+    for at in (30, 31, 40):
+        with pytest.raises(ValueError, match="-1"):
+            engine.push(level, {"depth": 5}, at=at)
+        assert engine.snapshot() == before
