@@ -65,7 +65,7 @@ def to_postgresql(connection: str, table: str) -> Sink:
 
     The table is made if it is not there: the columns of `Frames.results` but ``change``, with nested values as
     ``jsonb``, unique by (output, key). One that is there has these columns, and no other but such as PostgreSQL
-    generates. One transaction a micro-batch, from the driver. Needs PostgreSQL 15 or newer, and the library psycopg
+    fills itself. One transaction a micro-batch, from the driver. Needs PostgreSQL 15 or newer, and the library psycopg
     (``pip install "cartesius-joins[postgresql]"``).
 
     Args:
@@ -115,6 +115,7 @@ class _Upsert:
         free = (f"deleted{'_' * more}" for more in range(len(columns) + 1))
         deleted = next(name for name in free if name not in columns)
         self._deleted = sql.Identifier(deleted)
+        self._fields = [*columns]
         self._names = [sql.Identifier(name) for name in columns]
         kinds = [sql.SQL(kind) for kind in columns.values()]  # of postgresql_type, from nobody's input
         pair = sql.SQL("{} {}")
@@ -146,11 +147,15 @@ class _Upsert:
         )
 
     def _columns(self, table: sql.Identifier) -> dict[str, str]:
-        """Return the columns of a table with their types, as PostgreSQL calls these; none if there is no such table."""
+        """Return the columns of a table with their types, as PostgreSQL calls these; none if there is no such table.
+
+        What PostgreSQL fills itself, and no field does, is its owner's, and not among them.
+        """
         self._cursor.execute(
             "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = to_regclass(%s)"
-            " AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum",
-            [table.as_string(self._cursor)],
+            " AND attnum > 0 AND NOT attisdropped AND attgenerated = ''"
+            " AND (attname = ANY(%s) OR NOT atthasdef AND attidentity = '') ORDER BY attnum",
+            [table.as_string(self._cursor), self._fields],
         )
         return {str(name): str(kind) for name, kind in self._cursor.fetchall()}
 
