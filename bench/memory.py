@@ -11,6 +11,7 @@ import multiprocessing
 import signal
 import sys
 import tracemalloc
+from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -185,15 +186,23 @@ def measure(
                 hold(name, updated_rows, seed, patience, updates=True),
             )
         return
-    # Ctrl-C is for this process alone: a pool that is left ends its workers, in the midst of what they measure.
-    context, ignoring = multiprocessing.get_context("spawn"), (signal.SIGINT, signal.SIG_IGN)
-    with context.Pool(workers, signal.signal, ignoring) as pool:
+    # Ctrl-C is for this process alone, which ends its workers in the midst of what they measure; a worker that the
+    # system kills ends the measurement, where `multiprocessing.Pool` would wait for it.
+    ignoring = (signal.SIGINT, signal.SIG_IGN)
+    others = multiprocessing.active_children()
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), signal.signal, ignoring)
+    try:
         parts = [(rows, False), (updated_rows, True)]
         asked = {
-            name: [pool.apply_async(hold, (name, n, seed, patience), {"updates": updates}) for n, updates in parts]
+            name: [pool.submit(hold, name, n, seed, patience, updates=updates) for n, updates in parts]
             for name in HOLDINGS
         }
         for name, (large, small) in asked.items():
-            found = large.get(), small.get()
+            found = large.result(), small.result()
             tell(f"{name}: memory measured at {rows:,} rows")
             yield found
+    finally:
+        for worker in multiprocessing.active_children():
+            if worker not in others:
+                worker.kill()
+        pool.shutdown(cancel_futures=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
 import pytest
@@ -81,6 +83,26 @@ def test_memory_is_measured_beyond_what_was_pushed():
     assert 50 < both.filled < both.updated + 50 < 1000
     assert both.is_within == (both.filled <= 250)
     assert not memory.Held("inner_join", 40, None).is_within
+
+
+def test_a_worker_that_the_system_kills_ends_the_measurement_of_memory(monkeypatch):
+    """It is killed as soon as it is there; neither it nor the others are left behind."""
+    kept = multiprocessing.active_children()
+    monkeypatch.setattr(memory.ProcessPoolExecutor, "submit", killing(memory.ProcessPoolExecutor.submit))
+    with pytest.raises(BrokenProcessPool):
+        list(memory.measure(10, 10, 1, workers=2))
+    assert multiprocessing.active_children() == kept
+
+
+def killing(submit):
+    def then_kill(*asked, **options):
+        before = {*multiprocessing.active_children()}
+        found = submit(*asked, **options)
+        for worker in {*multiprocessing.active_children()} - before:
+            worker.kill()
+        return found
+
+    return then_kill
 
 
 def test_the_command_prints_figures_and_verdicts(monkeypatch):
