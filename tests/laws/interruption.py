@@ -17,6 +17,7 @@ import cartesius
 from cartesius import Engine
 from cartesius.columns.batches import slicing
 from cartesius.columns.results import events_of
+from cartesius.data.codec import decode
 from cartesius.effects.resumptions import running
 from cartesius.errors import EngineBroken
 from cartesius.programs.measures import Stats
@@ -129,6 +130,13 @@ class Scene:
             self.follow(engine, self.before)
         return engine
 
+    @cached_property
+    def held_before(self) -> Any:
+        """The state before the call."""
+        engine = self.engine()
+        _ = engine.stats  # as in `undisturbed`
+        return _held(engine)
+
     def again(self, engine: Engine) -> Engine | None:
         """A new engine that is made of what another one has noted; None: that has another program now."""
         if engine._mark is None:
@@ -185,6 +193,20 @@ class Scene:
         return found if self.tier is None else [*found, engine.stats.fates]  # columns may not tell all of them
 
 
+def _held(engine: Engine) -> Any:
+    """The state of an engine, whatever the order in which it lists its keys and windows.
+
+    What the same call does next overwrites what an undone one has left behind; so that is looked at before.
+    """
+    return _unordered(decode(engine.snapshot()))
+
+
+def _unordered(state: Any) -> Any:
+    if isinstance(state, dict):
+        return {key: _unordered(value) for key, value in state.items()}
+    return sorted(map(repr, map(_unordered, state))) if isinstance(state, list | tuple) else state
+
+
 def _ignoring(call: Callable[[], Any]) -> None:
     try:
         call()
@@ -235,6 +257,8 @@ def check(scene: Scene, kind: type[BaseException], at: int, again: int | None = 
                 use()
         return "broken"
     conservation.check(engine)
+    if outcome == "raised" and emitted is None and at % 4 == 1 and scene.name != "push_many":
+        assert _held(engine) == scene.held_before, f"{where}: the state is not the one before"
     if scene.name == "push_many":
         return _check_part(scene, engine, emitted, where)
     is_saved = at % 2 == 0 and outcome == "raised" and (emitted is None or scene.tier is not None)

@@ -39,6 +39,7 @@ from restrictions import (
     only,
     optionally,
     session,
+    sliding,
     tumbling,
     within,
 )
@@ -337,6 +338,28 @@ def test_windows_that_close_are_given_and_gone_or_neither(make):
         assert any("closing" in where for _, where in steps)
         outcomes += Counter(check(scene, KeyboardInterrupt, at) for at, _ in steps)
     assert outcomes["undone"] > 100, outcomes
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tick", ["time", 2])
+@pytest.mark.parametrize(
+    "windows", [tumbling, partial(sliding, period=2), session], ids=["tumbling", "sliding", "session"]
+)
+def test_what_waits_for_its_batch_in_windows_comes_or_not(windows, tick, tier):
+    """At lines of the windows: an event waits, ends a batch, or comes as a window closes."""
+    left, right = Reactive("left"), Reactive("right")
+    stack = key_by(x="k", y="k") | windows(4, tick=tick, report=on_close)
+    output = correlate(x=left, y=right, yields=lambda x, y: (x.n, y.n), restrict=stack)
+    program = Program((f"{windows} {tick}",), (left, right), (output,), frozenset(), {"lateness": 1}, 1, False)
+    said = [(0, 0, 0), (1, 0, 0), (0, 1, 1), (1, 0, 1), (0, 0, 3), (1, 1, 3), (1, 1, 5), (0, 0, 20), (1, 0, 21)]
+    rows = tuple([Row((left, right)[one], {"k": k, "n": n}, (at, at)) for n, (one, k, at) in enumerate(said)])
+    draw, outcomes = random.Random(f"{windows} {tick} {tier}"), Counter()
+    for place in (1, 4, 7):
+        scene = Scene(program, tier, rows[:place], "push", partial(pushed, rows[place]), rows[place + 1 :])
+        steps = [at for at, (where, _) in enumerate(lines_of(scene)) if "restrictions/windowing" in where]
+        some = draw.sample(steps, min(len(steps), LINES))
+        outcomes += Counter(check(scene, draw.choice([Alarm, KeyboardInterrupt]), at) for at in some)
+    assert outcomes["undone"] > LINES, outcomes
 
 
 def sampled(every: Iterable[Scene], most: int, draw: random.Random) -> list[Scene]:

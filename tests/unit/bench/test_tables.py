@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import random
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
@@ -88,7 +89,7 @@ def test_memory_is_measured_beyond_what_was_pushed():
 def test_a_worker_that_the_system_kills_ends_the_measurement_of_memory(monkeypatch):
     """It is killed as soon as it is there; neither it nor the others are left behind."""
     kept = multiprocessing.active_children()
-    monkeypatch.setattr(memory.ProcessPoolExecutor, "submit", killing(memory.ProcessPoolExecutor.submit))
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", killing(ProcessPoolExecutor.submit))
     with pytest.raises(BrokenProcessPool):
         list(memory.measure(10, 10, 1, workers=2))
     assert multiprocessing.active_children() == kept
