@@ -15,7 +15,7 @@ import numpy as np
 
 from bench.sheets import Sheet, verdict
 from cartesius import Engine, Reactive, Update, correlate
-from restrictions import affinely, key_by, most_recently, session, tumbling, within
+from restrictions import affinely, aligning, key_by, most_recently, session, tumbling, within
 from restrictions.tables import aggregate, foreign_join, inner_join, mean, sum_
 
 if TYPE_CHECKING:
@@ -39,6 +39,11 @@ PROGRAMS: Final[dict[str, tuple[Callable[[], Any], Reactive, Reactive]]] = {
     "latest by key, used once": (
         lambda: correlate(
             x=A, y=B, yields=lambda x, y: (x.v, y.v), restrict=SAME | most_recently("x", "y") | affinely("x", "y")
+        ), A, B,
+    ),
+    "in lock-step by key": (
+        lambda: correlate(
+            x=A, y=B, yields=lambda x, y: (x.v, y.v), restrict=SAME | aligning("x", "y") | most_recently("x", "y")
         ), A, B,
     ),
     "join of tables by key": (lambda: inner_join(T, U), T, U),

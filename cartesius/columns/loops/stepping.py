@@ -112,8 +112,7 @@ class Stepping(Stage):
         self.keys = [shape.keys.own(slot.index) for slot in join.slots]
         spans, is_table = shape.expiring.spans, isinstance(join.batch.output, Table)
         self.table = TableResults(join, shape.keys, 0 if spans is None else spans.lateness) if is_table else None
-        aligned = [slot for _, gate in shape.gates for slot in gate.slots]
-        names = [f"a{slot}" for slot in aligned]
+        names = [f"a{slot}" for slot in self._held_of]
         names += [f"u{slot}" for slot, uses in enumerate(self.plan.uses) if uses is not None]
         if shape.expiring.all:
             names += [f"{name}{slot}" for slot in self.plan.slots for name in "se"]
@@ -144,7 +143,7 @@ class Stepping(Stage):
             met.append(bytes([bool(entry.noted("met")) for entry in entries]))
         held = tuple([load_held(one, arriving) for one, _ in self.shape.gates])
         shown = None if self.table is None else self.table.load()
-        return State(tuple(retained), Rest(held, tuple(uses), tuple(met), self.shape.expiring.load(), shown))
+        return _state(retained, Rest(held, tuple(uses), tuple(met), self.shape.expiring.load(), shown))
 
     def store(self, state: State, stored: set[int]) -> None:
         """Store the memories with what is noted of them, what gates hold, and ask for deadlines."""
@@ -170,21 +169,22 @@ class Stepping(Stage):
     def _apart(self) -> Bundle | None:
         """The key under which alone rows meet and are counted; None if there is none, or more is held than rows."""
         shape, n = self.shape, len(self.join.slots)
-        if shape.gates or shape.expiring.spans is not None or self.table is not None:
+        if shape.expiring.spans is not None or self.table is not None or (shape.gates and shape.expiring.all):
             return None
         for number, bundle in enumerate(shape.bundles):
             is_counted = all(f"b{number}" in rule.atoms for rules in self.plan.rules for rule in rules)
-            if len(bundle.slots) == n and bundle.space is not None and is_counted:
+            is_held = all(gate.spaces == (bundle.space,) for _, gate in shape.gates)
+            if len(bundle.slots) == n and bundle.space is not None and is_counted and is_held:
                 return bundle
         return None
 
     def split(self, slot: int, rows: Rows) -> Vector | None:
-        """Return the keys of rows, as they come or with what is noted of them."""
+        """Return the keys of rows, as they come or are held, or with what is noted of them."""
         if self._apart is None:
             return None
         n = len(self.join.slots)
-        column = self._apart.equalities[0].columns[slot % n]
-        there = rows if slot < n else plain(rows)[0]
+        column = self._apart.equalities[0].columns[(*range(n), *range(n), *self._held_of)[slot]]
+        there = plain(rows)[0] if n <= slot < 2 * n else rows
         assert there is not None  # Invariant: rows of rows are some
         try:
             return column(there)
@@ -194,22 +194,32 @@ class Stepping(Stage):
     def dues(self, slot: int, rows: Rows) -> Ints | None:
         """Return when rows leave."""
         n = len(self.join.slots)
-        return None if slot < n else self.shape.expiring.due(slot - n, rows)
+        return self.shape.expiring.due(slot - n, rows) if n <= slot < 2 * n else None
+
+    @property
+    def _held_of(self) -> list[int]:
+        """Of what is held by gates, one gate after the other: the slots."""
+        return [slot for _, gate in self.shape.gates for slot in gate.slots]
 
     def as_rows(self, state: State) -> State | None:
-        """Return the state with what is noted of rows beside them, as rows of further slots."""
+        """Return the state with what is noted of rows beside them, and what gates hold, as rows of further slots."""
         rest: Rest = state.more
         if not all(rows is None or type(rows.payload) in {Leaf, Struct} for rows in state.retained):
             return None
         rows = [noted(*each) for each in zip(state.retained, rest.uses, rest.met, strict=True)]
-        return State((None,) * len(rows) + tuple(rows), attrs.evolve(rest, uses=(), met=()))
+        held = [
+            one.get(slot) for (_, gate), one in zip(self.shape.gates, rest.held, strict=True) for slot in gate.slots
+        ]
+        return State((*[None] * len(rows), *rows, *held), attrs.evolve(rest, held=(), uses=(), met=()))
 
     def of_rows(self, state: State) -> State:
         """Return the state of rows."""
-        found = [plain(rows) for rows in state.retained[len(self.join.slots) :]]
+        n = len(self.join.slots)
+        found, waiting = [plain(rows) for rows in state.retained[n : 2 * n]], iter(state.retained[2 * n :])
         uses = [None if limit is None else left for limit, (_, left, _) in zip(self.plan.uses, found, strict=True)]
-        rest = attrs.evolve(state.more, uses=tuple(uses), met=tuple([met for _, _, met in found]))
-        return State(tuple([rows for rows, _, _ in found]), rest)
+        held = tuple([{slot: next(waiting) for slot in gate.slots} for _, gate in self.shape.gates])
+        rest = attrs.evolve(state.more, held=held, uses=tuple(uses), met=tuple([met for _, _, met in found]))
+        return _state([rows for rows, _, _ in found], rest)
 
     def passed(self, state: State, clock: int) -> State | None:
         """Return the same state where no time is waited for."""
@@ -258,7 +268,7 @@ class Stepping(Stage):
         spent: dict[int, dict[Fate | None, int]] = {
             slot: {Fate.USED_UP: one.count(0)} for slot, one in enumerate(uses) if one is not None
         }
-        return Outcome(flow, State(tuple(retained), rest), tuples, fates=spent)
+        return Outcome(flow, _state(retained, rest), tuples, fates=spent)
 
     def _come(
         self, rest: Rest, arriving: Mapping[int, Rows], moment: Moment
@@ -365,6 +375,12 @@ class Stepping(Stage):
             position, start, end = (np.repeat(one, counts) for one in (position, start, end))
             weight = None if weight is None else np.repeat(weight, counts)
         return Flow(position, value, start, end, weight), None
+
+
+def _state(retained: Sequence[Rows | None], rest: Rest) -> State:
+    """Return a state with what it holds besides, of which gates hold rows as well."""
+    held = [rows for one in rest.held for rows in one.values() if rows is not None]
+    return State(tuple(retained), rest, sum(map(len, held)))
 
 
 def _passed(predicates: Sequence[Column], rows: Rows | None) -> Rows | None:

@@ -27,12 +27,13 @@ from cartesius.columns.streams.shapes import OF_LOCKSTEP, Shape, shape_of
 from cartesius.columns.vectors.key_codes import NEVER, encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.aligned_rows import Released
     from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.plan.nodes import Node
 
@@ -54,7 +55,8 @@ class Zip(Stage):
 
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return the memories, and what the gate holds."""
-        return State(super().load(arriving).retained, load_held(self.gate, arriving))
+        held = load_held(self.gate, arriving)
+        return self._state(super().load(arriving).retained, [held[slot.index] for slot in self.join.slots])
 
     def store(self, state: State, stored: set[int]) -> None:
         """Store the memories, and what the gate holds."""
@@ -63,8 +65,28 @@ class Zip(Stage):
 
     def without(self, state: State, are_gone: Callable[[Rows], NDArray[np.bool_]]) -> State:
         """Return the state without some rows."""
-        held = {slot: left_of(rows, are_gone)[0] for slot, rows in state.more.items()}
-        return attrs.evolve(super().without(state, are_gone), more=held)
+        held = [left_of(rows, are_gone)[0] for rows in state.more.values()]
+        return self._state(super().without(state, are_gone).retained, held)
+
+    def split(self, slot: int, rows: Rows) -> Vector | None:
+        """Return the keys under which the gate holds rows, if it is one gate a key."""
+        spaces = self.shape.spaces
+        if len(spaces) != 1 or spaces[0] == self.join.bindings.window_space:
+            return None
+        return self.shape.keys.in_space(spaces[0], slot % len(self.join.slots), rows)
+
+    def as_rows(self, state: State) -> State:
+        """Return the state with what the gate holds as rows of further slots."""
+        return State((*state.retained, *(state.more.get(slot.index) for slot in self.join.slots)))
+
+    def of_rows(self, state: State) -> State:
+        """Return the state of rows."""
+        n = len(self.join.slots)
+        return self._state(state.retained[:n], state.retained[n:])
+
+    def _state(self, retained: Sequence[Rows | None], held: Iterable[Rows | None]) -> State:
+        waiting = dict(enumerate(held))
+        return State(tuple(retained), waiting, sum(len(rows) for rows in waiting.values() if rows is not None))
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Release what is complete."""
@@ -76,15 +98,15 @@ class Zip(Stage):
             rows.append(joined(parts) if parts else None)
         present = [one for one in rows if one is not None and len(one)]
         if len(present) < len(rows):
-            waiting = {index: None if one is None else one.as_retained() for index, one in enumerate(rows)}
-            return Outcome(nothing(), State(state.retained, waiting), 0)
+            waiting = [None if one is None else one.as_retained() for one in rows]
+            return Outcome(nothing(), self._state(state.retained, waiting), 0)
         return self._released(state, present, moment)
 
     def _released(self, state: State, rows: list[Rows], moment: Moment) -> Outcome:
         found, before, nobody = self._found(state.retained, rows, moment.steps)
-        waiting = {i: the_rest(mine, found.rows[i]).as_retained() for i, mine in enumerate(rows)}
+        waiting = [the_rest(mine, taken).as_retained() for mine, taken in zip(rows, found.rows, strict=True)]
         if not len(found):
-            return Outcome(nothing(), State(state.retained, waiting), 0)
+            return Outcome(nothing(), self._state(state.retained, waiting), 0)
         base = next(int(mine.number[-1] - mine.position[-1]) for mine in rows if mine.position[-1] != BEFORE)
         newest = np.full(nobody + 1, -1, np.int64)
         newest[found.code] = np.arange(len(found))
@@ -94,7 +116,7 @@ class Zip(Stage):
             new = attrs.evolve(mine.take(chosen[last]), number=found.position[last] + base).as_retained()
             kept = [] if old is None else [old.take(np.flatnonzero(newest[codes] < 0))]
             retained.append(joined([*kept, new]))
-        outcome = State(tuple(retained), waiting)
+        outcome = self._state(retained, waiting)
         meet = self._meet(rows, found, nobody)
         parts = [
             Parts(mine, chosen if meet is None else chosen[meet], key=None if key is None else key(mine))

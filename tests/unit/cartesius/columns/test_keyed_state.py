@@ -15,7 +15,18 @@ from cartesius.columns.batches import keyed_state, shelves, single_rows
 from cartesius.columns.batches.keyed_state import KeyedState
 from cartesius.columns.results import events_of
 from cartesius.columns.stages.rows import Rows, joined
-from restrictions import affinely, at_most, earliest, key_by, most_recently, optionally, retracting, within, without
+from restrictions import (
+    affinely,
+    aligning,
+    at_most,
+    earliest,
+    key_by,
+    most_recently,
+    optionally,
+    retracting,
+    within,
+    without,
+)
 from restrictions.basics.separation import momentarily
 from restrictions.streams import interval_join
 from restrictions.tables import inner_join, left_join, outer_join, to_table
@@ -48,6 +59,12 @@ STREAMS: dict[str, Callable[[], Reactive]] = {
     "used once": lambda: pair(SAME | affinely("x", "y")),
     "the latest, used once": lambda: pair(SAME | most_recently("x", "y") | affinely("x", "y"), lambda x, y: x.v <= y.v),
     "the latest, used twice": lambda: pair(SAME | most_recently("x", n=3) | at_most(2, "x")),
+    "in lock-step": lambda: pair(SAME | aligning("x", "y") | most_recently("x", "y")),
+    "in lock-step, under a condition": lambda: pair(
+        SAME | aligning("x", "y") | most_recently("x", "y"), lambda x, y: x.v <= y.v
+    ),
+    "in lock-step, used once": lambda: pair(SAME | aligning("x", "y") | affinely("x", "y")),
+    "in lock-step, the two latest": lambda: pair(SAME | aligning("x", "y", limit=40) | most_recently("x", "y", n=2)),
     "the latest, or none": lambda: correlate(
         x=A,
         y=B,
@@ -88,6 +105,13 @@ THREE: dict[str, Callable[[], Reactive]] = {
         yields=lambda x, y, z: (x.v, y.v, z.v),
         restrict=key_by(x="id", y="id", z="id") | within(9, "x", "y", "z"),
     ),
+    "two in lock-step, and the latest of a third": lambda: correlate(
+        x=A,
+        y=B,
+        z=C,
+        yields=lambda x, y, z: (x.v, y.v, z.v),
+        restrict=key_by(x="id", y="id", z="id") | aligning("x", "y") | most_recently("x", "y", "z"),
+    ),
     "the latest of the latest": lambda: correlate(
         x=pair(SAME | most_recently("x", "y")),
         z=C,
@@ -116,6 +140,15 @@ def _looks_at_keys() -> Iterator[None]:
 def test_streams_give_what_they_give_one_by_one(program, trace, cut, lateness):
     late = {} if "latest" in program or "earliest" in program else {"lateness": lateness}
     stream_traces.check(STREAMS[program], (A, B), trace, cut, **late)
+
+
+@pytest.mark.parametrize("gates", [lambda: aligning("x", "y") | SAME, lambda: SAME | tumbling(8) | aligning("x", "y")])
+@pytest.mark.parametrize("rest", [most_recently("x", "y"), most_recently("x", "y", n=2)])
+@given(stream_traces.traces(2, most=18, ids=3), FEW)
+def test_what_other_gates_hold_is_looked_at_whole(gates, rest, trace, cut):
+    """Of gates over all keys, and in windows."""
+    ways = [("many", 6), *(("many", n) for n in cut)]
+    stream_traces.check(lambda: pair(gates() | rest), (A, B), [*[(0, n // 2, 2, 0) for n in range(6)], *trace], ways)
 
 
 @given(st.sampled_from(sorted(TIMED)), stream_traces.traces(2, most=60), stream_traces.cuts(), st.sampled_from([0, 3]))
