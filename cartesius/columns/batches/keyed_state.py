@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import numpy as np
 
-from cartesius.columns.batches.shelves import Shelf, Times
+from cartesius.columns.batches.shelves import Shelf
 from cartesius.columns.groups.key_numbers import KeyNumbers
 from cartesius.columns.stages.stages import State
 from cartesius.columns.vectors.ordering import single
@@ -66,8 +66,6 @@ class KeyedState:
         self._newest: list[Ints] = []  # but for these rows by their numbers, which came when it was there, or later
         self._codes = KeyNumbers()
         self._shelves = [Shelf(sum(of == slot for of, _ in stage.links)) for slot in range(len(state.retained))]
-        dues = [None if rows is None else stage.dues(slot, rows) for slot, rows in enumerate(state.retained)]
-        self._times = Times([due for due in dues if due is not None])
         self._put(state.retained, self._coded(state.retained))
         self._most = LEAST + 2 * max(state.n_retained, len(self._codes))
 
@@ -157,16 +155,13 @@ class KeyedState:
 
     def _due(self, clock: int) -> list[Ints]:
         """Return the keys of what is due before a clock, by slot."""
-        spans = self._times.until(clock)
-        return [shelf.due(spans, clock) for shelf in self._shelves]
+        return [shelf.due(clock) for shelf in self._shelves]
 
     def make(self, change: Change) -> KeyedState:
         """Let the rows of some keys be others; return the state, without garbage if that has become too much."""
         self.more = change.state.more
         for shelf, touched in zip(self._shelves, change.touched, strict=True):
             shelf.forget(touched)
-        if change.clock is not None:
-            self._times.pass_to(change.clock)
         self._put(change.state.retained, change.codes)
         if change.clock is not None:
             self._clock = change.clock
@@ -189,8 +184,7 @@ class KeyedState:
     def _put(self, retained: Sequence[Rows | None], coded: Sequence[Sequence[Ints]]) -> None:
         for slot, (shelf, rows, codes) in enumerate(zip(self._shelves, retained, coded, strict=True)):
             if rows is not None:
-                due = self.stage.dues(slot, rows)
-                shelf.put(rows, *codes, due=None if due is None else (self._times.codes(due), due))
+                shelf.put(rows, *codes, due=self.stage.dues(slot, rows))
 
     def _coded(self, retained: Sequence[Rows | None]) -> list[list[Ints]]:
         """Return of each slot the codes of the keys of rows, and of what they name: equal where these are."""

@@ -20,8 +20,6 @@ from cartesius.columns.vectors.ordering import begins, single
 from cartesius.columns.vectors.vectors import NotColumnar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.rows import Rows
@@ -31,9 +29,9 @@ if TYPE_CHECKING:
 NONE: Final = -1
 LONGER: Final = 4
 """So many times longer is a part than the one behind it, at least."""
-SPANS: Final = 1 << 10
-"""In so many spans of time lies what is due; later more are added, but for what is due after the farthest."""
-FARTHEST: Final = 1 << 16
+DEEP: Final = 64
+"""So many links of a chain are followed."""
+LAST: Final = int(np.iinfo(np.int64).max)
 
 
 class Chain:
@@ -61,11 +59,20 @@ class Chain:
         is_last = np.append(first[1:], True)
         self._last[code[is_last]] = number[is_last]
 
-    def of(self, codes: Ints) -> Ints:
-        """Return the numbers of the rows of some codes."""
-        there = self._last[codes[codes < len(self._last)]]
+    def of(self, codes: Ints, is_held: NDArray[np.int8]) -> Ints:
+        """Return the numbers of the rows of some codes, each code once, given which rows are held.
+
+        Each link is a step; where many rows have one code, all rows are looked at instead, at once.
+        """
+        codes = codes[codes < len(self._last)]
+        there = self._last[codes]
         found = [there[:0]]
         while len(there := there[there != NONE]):
+            if len(found) > DEEP:
+                is_asked = np.zeros(len(self._last), np.bool_)
+                is_asked[codes] = True
+                held = np.flatnonzero(is_held == 1)
+                return held[is_asked[self._code[held]]]
             found.append(there)
             there = self._before[there]
         return np.concatenate(found)
@@ -92,32 +99,32 @@ class Shelf:
         self.held = 0
         self.keys = Chain()
         self.links = [Chain() for _ in range(n_links)]
-        self._times = Chain()  # by the spans of time in which rows are due
-        self._due = np.zeros(0, np.int64)
+        self._due = np.zeros(0, np.int64)  # likewise longer
+        self._earliest = LAST  # nothing that is held is due before
         self._types: pa.Schema | None = None  # of the parts
         self._is_held = np.zeros(0, np.int8)  # longer than it need be
 
     @property
     def nbytes(self) -> int:
         """How many bytes its rows and chains take, beside payload and keys."""
-        chains = sum(one.nbytes for one in (self.keys, self._times, *self.links))
+        chains = sum(one.nbytes for one in (self.keys, *self.links))
         return chains + self._is_held.nbytes + self._due.nbytes + sum(part.nbytes for part in self.parts)
 
-    def put(self, rows: Rows, codes: Ints, *links: Ints, due: tuple[Ints, Ints] | None = None) -> None:
+    def put(self, rows: Rows, codes: Ints, *links: Ints, due: Ints | None = None) -> None:
         """Put rows behind those that are there, given the codes of their keys, and of those that they name.
 
         Args:
             rows: The rows.
             codes: The codes of their keys.
             *links: The codes of what they name.
-            due: The codes of the spans of time in which they are due, and when they are; None: they never are.
+            due: When they are due; None: they never are.
         """
         if not len(rows):
             return
         if due is not None:
-            self._times.put(due[0], self.n)
             self._due = _as_long(self._due, self.n + len(rows))
-            self._due[self.n : self.n + len(rows)] = due[1]
+            self._due[self.n : self.n + len(rows)] = due
+            self._earliest = min(self._earliest, int(due.min()))
         for chain, mine in zip((self.keys, *self.links), (codes, *links), strict=True):
             chain.put(mine, self.n)
         self._is_held = _as_long(self._is_held, self.n + len(rows))
@@ -132,25 +139,32 @@ class Shelf:
 
     def of(self, codes: Ints) -> Ints:
         """Return the numbers of the rows of some keys, ascending."""
-        return np.sort(self.keys.of(codes))
+        return np.sort(self.keys.of(codes, self._is_held))
 
     def naming(self, link: int, codes: Ints) -> Ints:
         """Return the keys of the rows that name some, by codes."""
-        numbers = self.links[link].of(codes)
+        numbers = self.links[link].of(codes, self._is_held)
         return self.keys.codes(numbers[self._is_held[numbers] == 1])
 
     def named(self, link: int, codes: Ints) -> Ints:
         """Return what the rows of some keys name."""
-        return self.links[link].codes(self.keys.of(codes))
+        return self.links[link].codes(self.keys.of(codes, self._is_held))
 
-    def due(self, codes: Ints, before: int) -> Ints:
-        """Return the keys of the rows that are due in some spans of time, and before a time."""
-        numbers = self._times.of(codes)
-        return self.keys.codes(numbers[(self._is_held[numbers] == 1) & (self._due[numbers] < before)])
+    def due(self, before: int) -> Ints:
+        """Return the keys of the rows that are due before a time.
+
+        All are looked at where some are due, as many often are at one time: a thousand million a second.
+        """
+        if before <= self._earliest:
+            return np.zeros(0, np.int64)
+        is_held = self._is_held[: self.n] == 1
+        due = self._due[: self.n]
+        self._earliest = int(due[is_held].min(initial=LAST))
+        return self.keys.codes(np.flatnonzero(is_held & (due < before)))
 
     def forget(self, codes: Ints) -> None:
         """Let the rows of some keys go."""
-        gone = self.keys.of(codes)
+        gone = self.keys.of(codes, self._is_held)
         self._is_held[gone] = 0
         self.held -= len(gone)
         self.keys.forget(codes)
@@ -201,32 +215,3 @@ def _as_long(array: Any, n: int) -> Any:
 def _types(rows: Rows) -> pa.Schema:
     vectors = {"payload": rows.payload, "key": rows.key, "window": rows.window}
     return pa.schema([one.field(name) for name, one in vectors.items() if one is not None])
-
-
-class Times:
-    """Spans of time, by which what is due is found: their codes ascend.
-
-    Args:
-        dues: When rows are due, by which the spans are so long that few rows are due in one.
-    """
-
-    def __init__(self, dues: Sequence[Ints]) -> None:
-        some = [due for due in dues if len(due)]
-        self._first = min([int(due.min()) for due in some], default=0)
-        self._width = max((max([int(due.max()) for due in some], default=0) - self._first) // SPANS, 1)
-        self._passed = 0  # the code of the clock
-
-    def codes(self, due: Ints) -> Ints:
-        """Return the codes of times, of those that have passed that of the clock."""
-        return np.clip((due - self._first) // self._width, self._passed, FARTHEST)
-
-    def until(self, clock: int) -> Ints:
-        """Return the codes of the spans from where the clock was until some clock."""
-        return np.arange(self._passed, self._code(clock) + 1)
-
-    def pass_to(self, clock: int) -> None:
-        """Move the clock."""
-        self._passed = max(self._passed, self._code(clock))
-
-    def _code(self, time: int) -> int:
-        return min(max((time - self._first) // self._width, 0), FARTHEST)

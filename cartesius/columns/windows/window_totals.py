@@ -180,26 +180,36 @@ class WindowTotals(Stage):
     # -- state ---------------------------------------------------------------------------------------------------------
 
     def split(self, slot: int, rows: Rows) -> Vector | None:
-        """Return the keys by which it totals: of events, and of totals as rows."""
+        """Return the keys by which it totals: of events, of totals as rows, and of events that wait."""
         try:
-            return rows.key if slot else self.totals.keys_of(rows)
+            return rows.key if slot == 1 else self.totals.keys_of(rows)
         except NotColumnar:  # of an event that is not let in
             return None
 
+    def dues(self, slot: int, rows: Rows) -> Indices | None:
+        """Return when events are reported that wait for the end of their only window."""
+        if slot < 2:
+            return None
+        due: Indices = self.spans.ends(self.spans.of(rows.start, rows.end)[1]) + (self.spans.delay or 0) - 1
+        return due
+
     def as_rows(self, state: State) -> State | None:
-        """Return the state with the totals by key as rows of a second slot; None if windows hold something back."""
-        windows: Windows = state.more
-        rows = None if state.retained[0] is not None else windows.groups.as_rows()
+        """Return the state with totals by key, and what waits, as rows of further slots; None if windows overlap."""
+        windows, held = state.more, state.retained[0]
+        rows = windows.groups.as_rows() if len(windows.groups) else None
         none = windows.groups.take(np.zeros(0, np.int64))
-        return None if rows is None else State((None, rows), attrs.evolve(windows, groups=none))
+        if (rows is None and len(windows.groups)) or (held is not None and self.spans.size > self.spans.period):
+            return None
+        return State((None, rows, held), attrs.evolve(windows, groups=none))
 
     def of_rows(self, state: State) -> State:
         """Return the state of rows, without the totals of windows that have been freed since."""
         windows: Windows = state.more
-        rows = state.retained[1]
+        _, rows, held = state.retained
         groups = windows.groups if rows is None else Groups.of_rows(rows)
         stays = np.isin(groups.window, windows.opened)
-        return _state(None, attrs.evolve(windows, groups=groups if stays.all() else groups.take(np.flatnonzero(stays))))
+        groups = groups if stays.all() else groups.take(np.flatnonzero(stays))
+        return _state(held, attrs.evolve(windows, groups=groups))
 
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return what the objects hold: windows, what waits in them, and totals."""
@@ -233,7 +243,7 @@ class WindowTotals(Stage):
 
 
 def _state(held: Rows | None, windows: Windows) -> State:
-    return State((held,), windows, len(windows.groups))
+    return State((held if held is not None and len(held) else None,), windows, len(windows.groups))
 
 
 def window_totals_stage(join: Join) -> Stage | str | None:

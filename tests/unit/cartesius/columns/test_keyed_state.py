@@ -6,6 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -282,6 +283,7 @@ def test_a_small_batch_touches_its_keys_alone(name):
 
 @pytest.mark.parametrize("name", TIMED)
 def test_a_small_batch_touches_its_keys_and_what_is_due(name):
+    """Also where all is due at one time."""
     engine: Any = Engine(TIMED[name](), lateness=0)
     held, few = 3_000, 10
     engine.push_many(batch(A, range(held), at=10))
@@ -293,7 +295,15 @@ def test_a_small_batch_touches_its_keys_and_what_is_due(name):
         touched.append(state.n_retained)
         return run(stage, state, arriving, moment)
 
-    with mock.patch.multiple(keyed_state, LEAST=1 << 9, SMALL=8), mock.patch.object(kernel, "run", running):
+    found = shelves.Chain.of
+
+    def short(chain: shelves.Chain, codes: Any, is_held: Any) -> Any:
+        numbers = found(chain, codes, is_held)
+        assert not len(numbers) or np.bincount(chain._code[numbers]).max() <= 4  # each link is a step of its own
+        return numbers
+
+    as_it_is = mock.patch.multiple(keyed_state, LEAST=1 << 9, SMALL=8)
+    with as_it_is, mock.patch.object(kernel, "run", running), mock.patch.object(shelves.Chain, "of", short):
         for time in (10, 11, 12):  # nothing is due
             engine.push_many(batch(B, range(time * few, (time + 1) * few), at=time))
         assert max(touched[1:]) <= 3 * few
@@ -304,6 +314,26 @@ def test_a_small_batch_touches_its_keys_and_what_is_due(name):
     assert engine.stats.retained <= 4 * few
     is_told = "none" in name
     assert (given.num_rows > held // 2) == is_told
+
+
+@pytest.mark.parametrize("deep", [0, 2, shelves.DEEP])
+@given(st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 4), min_size=1, max_size=6))))
+def test_the_rows_of_a_code_are_found_however_many_there_are(deep, calls):
+    """By a chain, or, where that is long, all at once: what is put, and what is put away again."""
+    chain, codes = shelves.Chain(), list[int]()
+    held = np.zeros(0, np.int8)
+    with mock.patch.object(shelves, "DEEP", deep):
+        for puts, some in calls:
+            if puts:
+                chain.put(np.array(some), len(codes))
+                codes += some
+                held = np.append(held, np.ones(len(some), np.int8))
+            else:
+                chain.forget(np.unique(some))
+                held[np.isin(np.array(codes, int), some)] = 0
+            for code in range(6):
+                expected = [number for number, one in enumerate(codes) if one == code and held[number]]
+                assert sorted(chain.of(np.array([code]), held).tolist()) == expected
 
 
 @pytest.mark.parametrize("held", [100, 30_000])

@@ -18,6 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, Update, Window, correlate
+from cartesius.columns.batches import keyed_state
 from cartesius.columns.batches.keyed_state import KeyedState
 from cartesius.columns.groups.fixed_point import as_fixed, of_floats, quotients, rounded, running
 from cartesius.columns.results import events_of
@@ -124,6 +125,13 @@ def test_likewise_where_a_small_batch_touches_the_totals_of_its_keys_alone(outpu
         check([output], lateness, [("batch", HELD), *calls, ("query", [])], step=2)
 
 
+@settings(print_blob=True)
+@given(tables(keys=KEYS[1:], reports=REPORTS[1:]), st.sampled_from([0, 2]), FEW_CALLS)
+def test_likewise_where_what_waits_is_of_keys(output, lateness, calls):
+    with often_by_key():
+        check([output], lateness, [("batch", HELD), *calls, ("query", [])], step=2)
+
+
 TWICE = "several results are due at one time, which go to several outputs"
 SESSIONS = st.builds(
     lambda group, by, gap: aggregate(READ, group, by=by, restrict=session(gap)),
@@ -224,6 +232,24 @@ def test_floats_of_very_different_sizes_in_several_keys_are_totalled_apart():
             found = events_of(engine.push_many({READ: {"n": [0], "f": [f], "key": [key], "at": [at]}}))
             assert shown(found) == shown(expected)
     assert engine.query(totals) == reference.query(totals)
+
+
+@pytest.mark.parametrize("report", [on_close, final])
+def test_a_small_batch_touches_what_waits_of_its_keys_alone(report, monkeypatch):
+    totals = aggregate(READ, sum_.of("n"), by="key", restrict=tumbling(1000, report=report))
+    engine, run, touched = Engine(totals, lateness=0), WindowTotals.run, []
+
+    def running(stage, state, arriving, moment):
+        touched.append(0 if state.retained[0] is None else len(state.retained[0]))
+        return run(stage, state, arriving, moment)
+
+    monkeypatch.setattr(WindowTotals, "run", running)
+    monkeypatch.setattr(keyed_state, "LEAST", 1 << 9)
+    for at, keys in ((1, range(3000)), (2, range(5)), (3, range(5, 10)), (4, range(5))):
+        assert engine.push_many(readings(keys, at, 1)).num_rows == 0
+    assert touched == [0, 3000, 5, 10]
+    assert engine.push_many(readings([7], 1001, 1)).num_rows == 3000
+    assert touched[-1] == 3015
 
 
 def test_a_clock_that_frees_windows_frees_the_totals_that_are_held_by_key():
