@@ -51,7 +51,7 @@ def number_of(source: Source, where: Expression | None = None) -> Expression:
         InvalidRule: No source, or a ``where`` that is more than conditions over a row and one equality.
         DimensionMismatch: ``where`` is no condition.
     """
-    if not _is_source(source):
+    if not isinstance(source, Source):
         shown = text(source.term) if isinstance(source, Expression) else repr(source)
         observed = sources(source.term) if isinstance(source, Expression) else ()
         name = observed[0].name if observed else "tug"
@@ -218,7 +218,3 @@ def _refuse(call: str, source: Declaration, part: Term, reason: str) -> NoReturn
     )
     fix = f"where=({name}.<field> == <term over one source of the pack>) & (<condition over {name}>)"
     raise InvalidRule(refusal(summary, [("reason", reason), ("fix", fix)]))
-
-
-def _is_source(value: object) -> bool:
-    return isinstance(value, Source)

@@ -86,7 +86,8 @@ def _lists(subject: Declaration, related: Related | None, given: object) -> dict
     if related is None or not isinstance(given, Mapping):
         return {}
     names = {source.name for source in related.tables} | {source.another_of for source in related.tables}
-    return {name: rows for name, rows in given.items() if name in names and _is_list(rows)}
+    listed = {name: rows for name, rows in given.items() if name in names and isinstance(rows, Sequence)}
+    return {name: rows for name, rows in listed.items() if not isinstance(rows, str)}
 
 
 def _linked(
@@ -134,7 +135,3 @@ def _with_others(call: str, subject: Declaration, related: Related, row: Row, ta
             summary = f"{call}: expected each of {other.name!r} to have a {subject.key} of its own but got {got}"
             raise InvalidArgument(refusal(summary, fix))
     return tables
-
-
-def _is_list(rows: object) -> bool:
-    return isinstance(rows, Sequence) and not isinstance(rows, str)
