@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dsl.refusals.errors import InvalidRule, refusal
-from dsl.terms.aggregates import Total
 from dsl.terms.related_rows import totals
-from dsl.terms.terms import Named, operands, parts, sources
+from dsl.terms.terms import Named, inside, parts, sources
 from dsl.terms.texts import text
 from dsl.terms.timed_terms import Throughout
 
@@ -39,17 +38,10 @@ def refuse_endless(pack: str, term: Term) -> None:
     while waiting and size <= LARGEST:
         part, depth = waiting.pop()
         size, deepest = size + 1, max(deepest, depth)
-        for inner in _inside(part):
+        for inner in inside(part):
             is_level = not isinstance(part, Named) or isinstance(inner, Named)
             waiting.append((inner, depth + is_level))
     check_extent(f"pack {pack!r}", size, deepest)
-
-
-def _inside(term: Term) -> tuple[Term, ...]:
-    """Return the operands of a term, and what it asks of other rows, or of a span."""
-    if isinstance(term, Total):
-        return tuple([one for one in (term.value, term.key, term.group, term.condition) if one is not None])
-    return (*operands(term), term.condition) if isinstance(term, Throughout) else operands(term)
 
 
 def check_extent(whole: str, size: int, deepest: int) -> None:

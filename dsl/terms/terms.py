@@ -19,13 +19,12 @@ import attrs
 
 from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, TRUTH, Kind
-from dsl.terms.intervals import MIRRORED
+from dsl.terms.intervals import MIRRORED, Operator
 from dsl.terms.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-Comparator: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
 Value: TypeAlias = "str | int | float | bool | tuple[float, float] | None"
 """What a field of a row may hold: a bare value, in the field's declared unit."""
 
@@ -124,7 +123,7 @@ class Sign(_AsOperand):
 class Comparison(_Condition):
     """Two terms of one kind compared."""
 
-    operator: Comparator
+    operator: Operator
     left: Term
     right: Term
 
@@ -259,10 +258,7 @@ def parts(term: Term) -> Iterator[Term]:
     >>> [type(part).__name__ for part in parts(Not(Constant(True, TRUTH)))]
     ['Not', 'Constant']
     """
-    waiting = [term]
-    while waiting:
-        yield (part := waiting.pop())
-        waiting += reversed(operands(part))
+    return _walked(term, operands)
 
 
 def all_parts(term: Term) -> Iterator[Term]:
@@ -271,14 +267,25 @@ def all_parts(term: Term) -> Iterator[Term]:
     >>> [type(part).__name__ for part in all_parts(Not(Constant(True, TRUTH)))]
     ['Not', 'Constant']
     """
-    for part in parts(term):
-        yield part
-        inner: tuple[Term | None, ...] = (part.condition,) if isinstance(part, Throughout) else ()
-        if isinstance(part, Total):
-            inner = (part.value, part.key, part.condition)
-        for each in inner:
-            if each is not None:
-                yield from all_parts(each)
+    return _walked(term, inside)
+
+
+def inside(term: Term) -> tuple[Term, ...]:
+    """Return the operands of a term, and before them what it asks of other rows, or throughout a span.
+
+    >>> inside(Constant(True, TRUTH))
+    ()
+    """
+    if isinstance(term, Total):
+        return tuple([each for each in (term.value, term.key, term.condition, term.group) if each is not None])
+    return (term.condition, *operands(term)) if isinstance(term, Throughout) else operands(term)
+
+
+def _walked(term: Term, below: Callable[[Term], tuple[Term, ...]]) -> Iterator[Term]:
+    waiting = [term]
+    while waiting:
+        yield (part := waiting.pop())
+        waiting += reversed(below(part))
 
 
 def observations(term: Term) -> tuple[Observation, ...]:
