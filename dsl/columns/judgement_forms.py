@@ -23,7 +23,7 @@ from dsl.meaning.margins import distanced, written_measure
 from dsl.meaning.term_expressions import InexpressibleError, as_it_is, expressed, row_of
 from dsl.meaning.verdicts import Reason, Verdict
 from dsl.terms.dimensions import Measure
-from dsl.terms.statements import Against, Located, Requirement
+from dsl.terms.statements import Against, Located, Requirement, walked
 from dsl.terms.terms import (
     Between,
     Coalesce,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cartesius.expressions.expressions import Expression
-    from dsl.terms.statements import Statement
+    from dsl.terms.statements import Block, Statement
     from dsl.terms.terms import Declaration, Term
 
     Doubt = tuple[str, Expression]  # a name, and where it is missing
@@ -65,7 +65,7 @@ def form_of_pack(sources: tuple[Declaration, ...], statements: tuple[Statement, 
     ()
     """
     try:
-        reasons = [_Reasons.of(*each) for each in _requirements(statements, (), None)]
+        reasons = list(_reasons(statements))
     except InexpressibleError as error:
         return str(error)
     subject, *_ = sources
@@ -135,7 +135,9 @@ class _Reasons:
     """Those of the doubts that are about rows that are too old."""
 
     @classmethod
-    def of(cls, statement: Requirement, guards: tuple[Term, ...], place: str | int | None) -> _Reasons:
+    def of(cls, statement: Requirement, blocks: tuple[Block, ...]) -> _Reasons:
+        guards = [block.condition for block in blocks]
+        place = next((block.place for block in reversed(blocks) if isinstance(block, Located)), None)
         around = [expressed(simplified(guard)) for guard in guards]
         holds = expressed(simplified(statement.condition))
         fails = Apply(is_true, (reduce(_both, [*around, Apply(opposite, (holds,), "not")]),), "fails")
@@ -176,19 +178,13 @@ class _Reasons:
         return Apply(only_if, (self.failed if is_failed else self.undecided, reason), "only if")
 
 
-def _requirements(
-    statements: Iterable[Statement], guards: tuple[Term, ...], place: str | int | None
-) -> Iterator[tuple[Requirement, tuple[Term, ...], str | int | None]]:
-    """Yield each requirement with the conditions around it, outermost first, and the innermost location."""
-    for statement in statements:
+def _reasons(statements: Iterable[Statement]) -> Iterator[_Reasons]:
+    for around, statement in walked(statements):
         if isinstance(statement, Requirement):
-            yield statement, guards, place
+            yield _Reasons.of(statement, around)
         elif isinstance(statement, Against):
             message = f"it compares each {statement.other.name!r} with the subject"
             raise InexpressibleError(message)
-        else:
-            inner = statement.place if isinstance(statement, Located) else place
-            yield from _requirements(statement.body, (*guards, statement.condition), inner)
 
 
 def _meaning(reasons: list[_Reasons]) -> tuple[Expression, ...]:

@@ -14,13 +14,13 @@ from dsl.judgements.dependencies import leaves
 from dsl.meaning.shared_terms import Slots
 from dsl.terms.aggregates import Total
 from dsl.terms.related_rows import equalities, pairings, tallyings
-from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, conditions
+from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, conditions, walked
 from dsl.terms.terms import Comparison, Observation, parts, sources
 from dsl.terms.texts import label, text
 from dsl.terms.timed_terms import Prediction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from cartesius import Reactive
     from dsl.terms.links import Link
@@ -53,7 +53,7 @@ class Plan:
         self._name, self._sources, self._links, self._statements, self._only = name, sources, links, statements, only
         self._subject = sources[0]
         self._by_source = {link.source.name: link for link in links}
-        self._rules = list(_walked(statements, 0))
+        self._rules = [(len(around), statement) for around, statement in walked(statements)]
 
     def text(self, table: Reactive) -> str:
         """Return the explanation; ``table`` is the pack's table of verdicts."""
@@ -208,13 +208,6 @@ class Plan:
 
     def _reads(self, source: Declaration, field: str) -> bool:
         return any(_mentions(leaf, source, field) for leaf in self._leaves())
-
-
-def _walked(statements: Sequence[Statement], depth: int) -> Iterator[tuple[int, Statement]]:
-    for statement in statements:
-        yield depth, statement
-        if not isinstance(statement, Requirement):
-            yield from _walked(statement.body, depth + 1)
 
 
 def _mentions(term: Term, source: Declaration, field: str) -> bool:

@@ -22,7 +22,7 @@ from dsl.english.phrases import clauses, listed, noun, phrase, plural, together
 from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import TRUTH, Choice, Measure
 from dsl.terms.negations import conjuncts, positive
-from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, conditions
+from dsl.terms.statements import EVERY_PAIR, Against, Located, conditions, requirements
 from dsl.terms.terms import Comparison, Junction, Named, Observation, all_parts
 from dsl.terms.texts import text
 from dsl.terms.timed_terms import Prediction
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dsl.terms.links import Link
-    from dsl.terms.statements import Statement
+    from dsl.terms.statements import Block, Requirement, Statement
     from dsl.terms.terms import Declaration, Term
 
 COLUMNS = (
@@ -112,7 +112,7 @@ class Describer:
 
     def _rules(self) -> list[list[str]]:
         groups: dict[str, list[str]] = {}
-        for guards, requirement in _requirements(self.statements, ()):
+        for guards, requirement in requirements(self.statements):
             located = [guard for guard in guards if isinstance(guard, Located)]
             place = self._place(located[-1]) if located else "everywhere"
             groups.setdefault(place, []).append(self.sentence(guards, requirement))
@@ -124,7 +124,7 @@ class Describer:
             for place, sentences in groups.items()
         ]
 
-    def sentence(self, guards: tuple[Statement, ...], requirement: Requirement) -> str:
+    def sentence(self, guards: tuple[Block, ...], requirement: Requirement) -> str:
         """Return the sentence of one requirement under its conditions, outer first."""
         subject = self.sources[0]
         about = [self._bound(guard) for guard in guards if isinstance(guard, Located)]
@@ -270,17 +270,6 @@ def _where(located: Located) -> Term:
     """Return the term that says where a subject is."""
     assert isinstance(located.condition, Comparison)
     return located.condition.left
-
-
-def _requirements(
-    statements: Sequence[Statement], guards: tuple[Statement, ...]
-) -> Iterator[tuple[tuple[Statement, ...], Requirement]]:
-    """Yield each requirement with the statements around it, in the order written."""
-    for statement in statements:
-        if isinstance(statement, Requirement):
-            yield guards, statement
-        else:
-            yield from _requirements(statement.body, (*guards, statement))
 
 
 def _unit(source: Declaration, field: str) -> str:

@@ -19,8 +19,7 @@ from dsl.meaning.evaluation import compiled
 from dsl.meaning.margins import written_measure
 from dsl.meaning.verdicts import Reason
 from dsl.terms.dimensions import INSTANT, Measure
-from dsl.terms.related_rows import alone as alone_in
-from dsl.terms.related_rows import slot_of, totals
+from dsl.terms.related_rows import each_alone, slot_of, totals
 from dsl.terms.related_rows import slots as slots_of
 from dsl.terms.statements import Against, Located, Requirement
 from dsl.terms.terms import Between, Comparison, Named, limit_last, parts, sources
@@ -161,7 +160,7 @@ class _Walk:
             if isinstance(each, Requirement):
                 yield self.required(each, around, doubts, reads, place)
             elif isinstance(each, Against):
-                for alone in alone_in(each):
+                for alone in each_alone(each):
                     yield self.paired(each, alone, around, doubts, reads, place)
             else:
                 value = self.compilation.condition(each.condition, self.slots)(self.situation)

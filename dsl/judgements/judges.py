@@ -30,7 +30,7 @@ from dsl.judgements.requirement_checks import paired, required
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, called, links_raised, undeclared
 from dsl.meaning.reevaluation import EVERYTHING, Guarded, Required, Run
 from dsl.meaning.shared_terms import Slots
-from dsl.terms.related_rows import alone, pair_slots, slot_of
+from dsl.terms.related_rows import each_alone, pair_slots, slot_of
 from dsl.terms.related_rows import slots as slots_of
 from dsl.terms.statements import Against, Located, Requirement, Statement, conditions
 
@@ -195,7 +195,7 @@ class _Compiler:
 
     def check(self, statement: Statement, place: str | int | None) -> Iterator[Guarded | Required]:
         if isinstance(statement, Against):
-            for requirement in alone(statement):
+            for requirement in each_alone(statement):
                 slot = self.slots[slot_of(statement, requirement)]
                 yield self.required(self.leaves.mask_of(slot), paired(slot, place), called(requirement))
             return

@@ -27,7 +27,7 @@ from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
 from dsl.meaning.schedules import extended
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.terms.dimensions import INSTANT
-from dsl.terms.related_rows import alone, slot_of
+from dsl.terms.related_rows import each_alone, slot_of
 from dsl.terms.related_rows import slots as slots_of
 from dsl.terms.statements import Against, Requirement, Statement, conditions
 from dsl.terms.terms import Observation, all_parts, observations
@@ -155,7 +155,7 @@ def _allowed(statements: tuple[Statement, ...], slots: Mapping[str, int], compil
 
 def _check(statement: Statement, slots: Mapping[str, int], compilation: Compilation) -> Evaluate:
     if isinstance(statement, Against):
-        pairs = [slots[slot_of(statement, each)] for each in alone(statement)]
+        pairs = [slots[slot_of(statement, each)] for each in each_alone(statement)]
         return lambda situation: not any(situation.rows[slot]["findings"] for slot in pairs)  # type: ignore[index]  # rows of pairs are never missing
     holds = compilation.condition(statement.condition, slots)
     if isinstance(statement, Requirement):
