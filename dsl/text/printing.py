@@ -20,11 +20,9 @@ from dsl.refusals.errors import InvalidRule, refusal
 from dsl.refusals.quoting import free
 from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, MICROSECONDS, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure
-from dsl.terms.statements import EVERY_PAIR, Against, Conditional, Located, Requirement, conditions
+from dsl.terms.statements import EVERY_PAIR, Against, Conditional, Located, Requirement, conditions, walked
 from dsl.terms.terms import Comparison, Named, Nearest, Not, Observation, all_parts
 from dsl.terms.texts import text
-from dsl.text.headings import Headings
-from dsl.text.parsing import Page
 from dsl.text.phrasing import Phrasing, literal
 from dsl.text.unit_names import UNITS, unit_words
 from dsl.text.vocabulary import Vocabulary, identifier, is_words, title
@@ -42,35 +40,17 @@ _TYPES: Final = {TEXT: "text", TRUTH: "yes or no", POSITION: "position", INSTANT
 _INDENT: Final = "    "
 
 
-def printed(
-    name: str,
-    place: Term | None,
-    only: Term | None,
-    sources: tuple[Declaration, ...],
-    links: tuple[Link, ...],
-    statements: tuple[Statement, ...],
-) -> str:
-    """Return the text of a pack.
+@final
+class Printer:
+    """Writes the parts of one pack.
 
     Args:
-        name: Its name.
         place: What a subject's location is.
         only: Which subjects are considered.
         sources: Those that it uses, the subject's first.
         links: How the rows of the others are found.
         statements: Its rules.
-
-    Raises:
-        InvalidRule: It cannot be written: two expressions of one name, a unit that has no name, …
     """
-    whole = Printer(place, only, sources, links, statements).whole(name)
-    Headings(Page.parsed(whole, f"to_text of {name}"))
-    return whole
-
-
-@final
-class Printer:
-    """Writes the parts of one pack."""
 
     def __init__(
         self,
@@ -216,11 +196,7 @@ def _related(terms: Iterable[Term], statements: Iterable[Statement]) -> Iterator
     """The sources that are not linked: those that are counted, and the other subjects."""
     for term in terms:
         yield from (part.source for part in all_parts(term) if isinstance(part, Total))
-    for statement in statements:
-        if isinstance(statement, Against):
-            yield statement.other
-        elif not isinstance(statement, Requirement):
-            yield from _related((), statement.body)
+    yield from (each.other for _, each in walked(statements) if isinstance(each, Against))
 
 
 def _letters(number: int) -> str:
