@@ -106,10 +106,6 @@ class Gathered:
         """Return the rows."""
         return rows
 
-    def leniently(self) -> Gathered:
-        """Return itself: it evaluates nothing."""
-        return self
-
 
 def account(judge: Judge, rows: Sequence[Any], now: int) -> Account:
     """Return how the verdict about a subject comes about.

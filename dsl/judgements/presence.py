@@ -27,7 +27,7 @@ from cartesius.data.records import Record
 from cartesius.expressions.phases import Phases
 from dsl.judgements.clocks import Crossings
 from dsl.meaning.evaluation import Situation
-from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, undeclared
+from dsl.meaning.raising import Compiled, undeclared
 from dsl.meaning.schedules import extended
 from dsl.meaning.term_expressions import NOW, STALE, InexpressibleError, expressed
 from restrictions.gates.life_stages import Stage
@@ -44,7 +44,7 @@ _AGED: Final[Any] = Record({})
 
 @final
 @attrs.frozen
-class Presence:
+class Presence(Compiled):
     """What becomes of the rows of a source by the clock: a life, for `life_stages`.
 
     >>> from dsl import Source
@@ -61,7 +61,6 @@ class Presence:
     """What depends on the clock, in the rules and in `only`."""
     only: tuple[Term, ...] = ()
     """Conditions on the row and the clock: the row is seen unless one is false."""
-    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _crossings: Crossings = attrs.field(init=False, eq=False, repr=False)
     _only: tuple[Evaluate, ...] = attrs.field(init=False, eq=False, repr=False)
 
@@ -87,10 +86,6 @@ class Presence:
             return None
         name, lasts = self.source.name, self.source.stale_after
         return Phases(name, self.source.key, only, self._crossings.in_columns(), lasts, NOW, STALE)
-
-    def leniently(self) -> Presence:
-        """Return what becomes of them where a condition that raises is unknown."""
-        return Presence(self.source, self.comparisons, self.only, LENIENT)
 
     def _told_stage(self, row: Any, time: Time, now: Time) -> Stage | None:
         try:
@@ -126,11 +121,6 @@ class Presence:
         if self.source.stale_after is not None and math.isfinite(time):
             changes.append(int(time) + self.source.stale_after)
         return min((change for change in changes if change is not None), default=None)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what it was made from; closures are compiled anew."""
-        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
-        return Presence, (self.source, self.comparisons, self.only)
 
 
 def situated(

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import attrs
 
 from cartesius.errors import InvalidArgument, places_of, shortened
 from cartesius.expressions.missing_values import both, either, opposite
+from cartesius.language.lenience import lenient
 from dsl.meaning import foreseen
 from dsl.meaning.evaluation import Situation, as_it_is, compiled
 from dsl.terms.related_rows import totals
@@ -231,6 +232,28 @@ AS_WRITTEN: Final = Compilation(compiled, doubt_of, _itself, _itself, _nothing)
 """What raises, raises."""
 LENIENT: Final = Compilation(_holding, _doubting, _showing, _guarded, _raised)
 """What raises is unknown."""
+
+
+@attrs.frozen
+class Compiled:
+    """A function that is made of terms, and so can be made anew: leniently, or in another process."""
+
+    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False, kw_only=True)
+
+    def leniently(self) -> Self:
+        """Return the function for which what raises is unknown, in it and in what it is made of."""
+        made = {name: LENIENT if name == "compilation" else lenient(value) for name, value in self._made_of().items()}
+        return attrs.evolve(self, **made)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what it was made from; closures are compiled anew."""
+        made = self._made_of()
+        # Invariant: what an engine makes of it stays in the engine.
+        assert made.pop("compilation") is AS_WRITTEN
+        return type(self), tuple(made.values())
+
+    def _made_of(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in attrs.fields(type(self)) if field.init}
 
 
 def links_raised(
