@@ -32,13 +32,13 @@ from dsl.terms.terms import (
     Known,
     Now,
     Observation,
+    Prediction,
     observations,
     operands,
     parts,
 )
 from dsl.terms.terms import sources as observed_sources
 from dsl.terms.texts import label, text
-from dsl.terms.timed_terms import Prediction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

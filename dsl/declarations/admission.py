@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.terms.related_rows import totals
-from dsl.terms.terms import Named, inside, parts, sources
+from dsl.terms.terms import Named, Throughout, inside, parts, sources
 from dsl.terms.texts import text
-from dsl.terms.timed_terms import Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, NoReturn
 from dsl.declarations.sources import Source, declaration
 from dsl.judgements.clocks import refuse_clock
 from dsl.refusals.errors import DimensionMismatch, InvalidRule, refusal
-from dsl.terms.aggregates import Operation, Total
 from dsl.terms.dimensions import NUMBER, Measure, described, named
 from dsl.terms.negations import conjuncts
 from dsl.terms.related_rows import totals
-from dsl.terms.terms import Comparison, Declaration, Term, sources
+from dsl.terms.terms import Comparison, Declaration, Operation, Term, Total, sources
 from dsl.terms.texts import text
 from dsl.writing.checking import condition, junction
 from dsl.writing.fluent import Expression

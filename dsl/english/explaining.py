@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING
 from cartesius import Engine
 from dsl.judgements.dependencies import leaves
 from dsl.meaning.shared_terms import Slots
-from dsl.terms.aggregates import Total
 from dsl.terms.related_rows import equalities, pairings, tallyings
 from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, conditions, walked
-from dsl.terms.terms import Comparison, Observation, parts, sources
+from dsl.terms.terms import Comparison, Observation, Prediction, Total, parts, sources
 from dsl.terms.texts import label, text
-from dsl.terms.timed_terms import Prediction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

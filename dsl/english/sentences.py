@@ -19,13 +19,11 @@ import attrs
 
 from dsl.english.naming import ARTICLES, Names, called
 from dsl.english.phrases import clauses, listed, noun, phrase, plural, together
-from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import TRUTH, Choice, Measure
 from dsl.terms.negations import conjuncts, positive
 from dsl.terms.statements import EVERY_PAIR, Against, Located, conditions, requirements
-from dsl.terms.terms import Comparison, Junction, Named, Observation, all_parts
+from dsl.terms.terms import Comparison, Junction, Named, Observation, Prediction, Total, all_parts
 from dsl.terms.texts import text
-from dsl.terms.timed_terms import Prediction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dsl.meaning.evaluation import Evaluate, Situation
     from dsl.meaning.raising import Compilation
     from dsl.meaning.reevaluation import Doubt
-    from dsl.terms.aggregates import Operation, Total
+    from dsl.terms.terms import Operation, Total
 
 
 @storable

@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 from cartesius.data.records import Record
 from cartesius.results.unchanged_values import is_unchanged
 from dsl.meaning.foreseen import reading
-from dsl.terms.aggregates import Total
-from dsl.terms.terms import Constant, Now, Observation, observations, operands
-from dsl.terms.timed_terms import Prediction, Throughout
+from dsl.terms.terms import Constant, Now, Observation, Prediction, Throughout, Total, observations, operands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

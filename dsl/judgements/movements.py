@@ -18,9 +18,19 @@ from dsl.meaning.evaluation import Situation, compiled, span
 from dsl.meaning.schedules import SCHEDULE, extended
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.terms.dimensions import MICROSECONDS, TRUTH
-from dsl.terms.terms import Arithmetic, Between, Comparison, Named, Observation, Sign, operands, parts
+from dsl.terms.terms import (
+    Arithmetic,
+    Between,
+    Comparison,
+    Named,
+    Observation,
+    Prediction,
+    Sign,
+    Throughout,
+    operands,
+    parts,
+)
 from dsl.terms.texts import label, text
-from dsl.terms.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -30,9 +30,8 @@ from dsl.terms.dimensions import INSTANT
 from dsl.terms.related_rows import each_alone, slot_of
 from dsl.terms.related_rows import slots as slots_of
 from dsl.terms.statements import Against, Requirement, Statement, conditions
-from dsl.terms.terms import Observation, all_parts, observations
+from dsl.terms.terms import Observation, Prediction, Throughout, all_parts, observations
 from dsl.terms.texts import label, text
-from dsl.terms.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from dsl.meaning.evaluation import as_it_is, compiled, span
 from dsl.meaning.margins import written_measure
 from dsl.terms.dimensions import Measure
-from dsl.terms.terms import Between, Comparison, Observation, operands, parts
+from dsl.terms.terms import Between, Comparison, Observation, Prediction, Throughout, operands, parts
 from dsl.terms.texts import label, text
-from dsl.terms.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

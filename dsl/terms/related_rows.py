@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from dsl.terms.aggregates import Total
 from dsl.terms.negations import conjuncts
 from dsl.terms.statements import Against, alone, conditions, requirements, walked
-from dsl.terms.terms import Comparison, Declaration, Term, parts, sources
+from dsl.terms.terms import Comparison, Declaration, Term, Total, parts, sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

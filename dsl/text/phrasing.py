@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, final
 import attrs
 
 from dsl.refusals.errors import InvalidRule, refusal
-from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, Measure
 from dsl.terms.instants import moment_of
 from dsl.terms.negations import conjuncts
@@ -32,9 +31,11 @@ from dsl.terms.terms import (
     Not,
     Now,
     Observation,
+    Prediction,
     Sign,
+    Throughout,
+    Total,
 )
-from dsl.terms.timed_terms import Prediction, Throughout
 from dsl.text.unit_names import unit_words
 from dsl.text.vocabulary import LARGEST, identifier, title
 

@@ -18,10 +18,9 @@ from dsl.declarations.sources import RETENTION
 from dsl.meaning.schedules import VALIDITY
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.refusals.quoting import free
-from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, MICROSECONDS, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure
 from dsl.terms.statements import EVERY_PAIR, Against, Conditional, Located, Requirement, conditions, walked
-from dsl.terms.terms import Comparison, Named, Nearest, Not, Observation, all_parts
+from dsl.terms.terms import Comparison, Named, Nearest, Not, Observation, Total, all_parts
 from dsl.terms.texts import text
 from dsl.text.phrasing import Phrasing, literal
 from dsl.text.unit_names import UNITS, unit_words
