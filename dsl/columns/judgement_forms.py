@@ -236,9 +236,9 @@ def _absences(term: Term) -> Iterator[Doubt]:
 
 def _shown(condition: Term) -> dict[str, tuple[Expression, str]]:
     """What a reason shows, by label: value, and symbol of the unit, as `judges` has it."""
-    shown = {label(each): (as_it_is(each), _symbol(each)) for each in observations(condition)}
+    shown = {label(each): (as_it_is(each), each.kind.symbol) for each in observations(condition)}
     predicted = (part for part in parts(condition) if isinstance(part, Prediction))
-    shown.update({text(each): (as_it_is(each), _symbol(each)) for each in predicted})
+    shown.update({text(each): (as_it_is(each), each.kind.symbol) for each in predicted})
     for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
         first, second, *_ = operands(comparison)
         measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
@@ -259,10 +259,6 @@ def _aged(term: Term) -> Iterator[Declaration]:
 def _is_stale(source: Declaration) -> Expression:
     row = Part(source.name)
     return _both(_not(_missing(row)), _missing(row_of(source)))
-
-
-def _symbol(term: Term) -> str:
-    return term.kind.symbol if isinstance(term.kind, Measure) else ""
 
 
 def _missing(value: Expression) -> Expression:
