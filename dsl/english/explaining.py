@@ -14,7 +14,7 @@ from dsl.judgements.dependencies import leaves
 from dsl.meaning.shared_terms import Slots
 from dsl.terms.related_rows import equalities, pairings, tallyings
 from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, conditions, walked
-from dsl.terms.terms import Comparison, Observation, Prediction, Total, parts, sources
+from dsl.terms.terms import Comparison, Observation, Prediction, Total, parts, source_names
 from dsl.terms.texts import label, text
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class Plan:
         while source.name in self._by_source:
             link = self._by_source[source.name]
             way.append(f"{link.source.name}.{link.source.key} == {text(link.value)}")
-            if not (linked := [each for each in self._sources if each.name in _named(link.value)]):
+            if not (linked := [each for each in self._sources if each.name in source_names(link.value)]):
                 return f"every {subject}, if its key is {text(link.value)}"
             source = linked[0]
         return f"each {subject} linked to it, by {_count(len(way), 'index', 'indexes')}: {', '.join(way)}"
@@ -211,10 +211,6 @@ class Plan:
 def _mentions(term: Term, source: Declaration, field: str) -> bool:
     observed = [part for part in parts(term) if isinstance(part, Observation | Prediction)]
     return any((part.source.name, part.field) == (source.name, field) for part in observed)
-
-
-def _named(term: Term) -> set[str]:
-    return {source.name for source in sources(term)}
 
 
 def _shown(leaf: Term) -> str:

@@ -24,6 +24,7 @@ from dsl.terms.negations import conjuncts, positive
 from dsl.terms.statements import EVERY_PAIR, Against, Located, conditions, requirements
 from dsl.terms.terms import Comparison, Junction, Named, Observation, Prediction, Total, all_parts
 from dsl.terms.texts import text
+from dsl.writing.durations import duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -197,7 +198,7 @@ class Describer:
                 for field, _ in source.fields
                 if (source.name, field) in looked_at
             ]
-            age = "" if source.stale_after is None else f", missing when older than {_duration(source.stale_after)}"
+            age = "" if source.stale_after is None else f", missing when older than {duration_text(source.stale_after)}"
             name = source.name.replace("_", " ")
             lines.append(f"  {name}: {self._rows(source)}{age}{'; ' if fields else ''}{', '.join(fields)}")
         return ["Where the figures come from", *lines]
@@ -280,13 +281,6 @@ def _unit(source: Declaration, field: str) -> str:
         case _:
             shown = _SHOWN.get(kind.name, kind.name)
     return f"{shown}, optional" if field in source.optional else shown
-
-
-def _duration(microseconds: int) -> str:
-    """Return a duration in the largest unit that it is a whole number of."""
-    units = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1, "µs"))
-    size, symbol = next(each for each in units if microseconds % each[0] == 0)
-    return f"{microseconds // size} {symbol}"
 
 
 def _one_line(said: str) -> str:

@@ -45,14 +45,7 @@ def doubt_of(term: Term, slots: Mapping[str, int]) -> Doubt:
     """Return the function that says what keeps ``term`` undecided, where it is: rows, fields, or a text."""
     holds, written = compiled(term, slots), (text(term),)
     if any(isinstance(part, Junction) for part in parts(term)):
-        # A junction is undecided because of those of its parts that are.
-        inner = tuple((compiled(part, slots), doubt_of(part, slots)) for part in operands(term))
-
-        def doubt(situation: Situation) -> tuple[str, ...]:
-            undecided = (why(situation) for holds, why in inner if holds(situation) is None)
-            return tuple(dict.fromkeys(name for names in undecided for name in names))
-
-        return doubt
+        return _of_parts([(compiled(part, slots), doubt_of(part, slots)) for part in operands(term)])
     absences = tuple(_absences(term, slots))
     tallies = tuple(slots[repr(total)] for total in totals(term))
 
@@ -65,6 +58,16 @@ def doubt_of(term: Term, slots: Mapping[str, int]) -> Doubt:
     return absent
 
 
+def _of_parts(inner: Sequence[tuple[Evaluate, Doubt]]) -> Doubt:
+    """A junction is undecided because of those of its parts that are."""
+
+    def doubt(situation: Situation) -> tuple[str, ...]:
+        undecided = (why(situation) for holds, why in inner if holds(situation) is None)
+        return tuple(dict.fromkeys(name for names in undecided for name in names))
+
+    return doubt
+
+
 def _absences(term: Term, slots: Mapping[str, int]) -> Iterator[Callable[[Situation], str | None]]:
     """Yield, for each observation in ``term``, the function that names it where its absence matters."""
     if isinstance(term, Observation):
@@ -72,20 +75,11 @@ def _absences(term: Term, slots: Mapping[str, int]) -> Iterator[Callable[[Situat
     if isinstance(term, Now):
         yield lambda situation: "now" if situation.now is None else None
     yield from foreseen.absences(term, slots)
-    for operand in operands(term):
-        yield from _absences_under(term, operand, slots)
-
-
-def _absences_under(
-    whole: Term, operand: Term, slots: Mapping[str, int]
-) -> Iterator[Callable[[Situation], str | None]]:
-    if not isinstance(whole, Coalesce | Known):
-        yield from _absences(operand, slots)
-        return
-    holds = compiled(whole, slots)
-    for absence in _absences(operand, slots):
+    inner = (absence for operand in operands(term) for absence in _absences(operand, slots))
+    if isinstance(term, Coalesce | Known):
         # What a coalesce does without, and what is known to be absent, is not what is missing.
-        yield partial(_absence_in_doubt, holds, absence)
+        inner = (partial(_absence_in_doubt, compiled(term, slots), absence) for absence in inner)
+    yield from inner
 
 
 def _absence_in_doubt(holds: Evaluate, absence: Callable[[Situation], str | None], situation: Situation) -> str | None:
@@ -163,13 +157,7 @@ def _holding(term: Term, slots: Mapping[str, int]) -> Evaluate:
 
 def _doubting(term: Term, slots: Mapping[str, int]) -> Doubt:
     if any(isinstance(part, Junction) for part in parts(term)):
-        inner = tuple((_holding(part, slots), _doubting(part, slots)) for part in operands(term))
-
-        def doubt(situation: Situation) -> tuple[str, ...]:
-            undecided = (why(situation) for holds, why in inner if holds(situation) is None)
-            return tuple(dict.fromkeys(name for names in undecided for name in names))
-
-        return doubt
+        return _of_parts([(_holding(part, slots), _doubting(part, slots)) for part in operands(term)])
     return LENIENT.why(term, compiled(term, slots), slots)
 
 

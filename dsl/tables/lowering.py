@@ -131,7 +131,7 @@ def _results(
 
 def equality(link: Link) -> Expression:
     """Return the condition under which a row is the one that is linked."""
-    key = Observation(link.source, link.source.key or "")
+    key = link.key
     found = Apply(operator.eq, (_read(key), _expression(link.value)), "==")
     if not isinstance(key.kind, Choice):
         return found

@@ -19,7 +19,6 @@ from dsl.meaning.evaluation import Situation, compiled
 from dsl.meaning.raising import compilation_for
 from dsl.refusals.errors import refusal
 from dsl.tables.situations import complete, complete_row
-from dsl.terms.terms import Observation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -103,10 +102,9 @@ def _linked(
         if source.key is None and tables.get(source.name):
             rows[slots[source.name]] = (tables[source.name] or [None])[0]
     for link in links:
-        key = link.source.key or ""
         if link.source.name in tables:
             value = compilation.value(compiled(link.value, slots))(Situation(rows))
-            key_of = compiled(Observation(link.source, key), {link.source.name: 0})
+            key_of = compiled(link.key, {link.source.name: 0})
             found = (row for row in tables[link.source.name] or () if key_of(Situation([row])) == value)
             rows[slots[link.source.name]] = None if value is None else next(found, None)
     return rows

@@ -18,7 +18,7 @@ import attrs
 
 from dsl.terms.negations import conjuncts
 from dsl.terms.statements import Against, alone, conditions, requirements, walked
-from dsl.terms.terms import Comparison, Declaration, Term, Total, parts, sources
+from dsl.terms.terms import Comparison, Declaration, Term, Total, parts, source_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -122,14 +122,8 @@ def equalities(pairing: Pairing) -> tuple[tuple[Term, Term], ...]:
     for part in conjuncts(pairing.where):
         if isinstance(part, Comparison) and part.operator == "==":
             for left, right in ((part.left, part.right), (part.right, part.left)):
-                if (
-                    _names(left) == {pairing.other.name}
-                    and _names(right) - {pairing.other.name} == _names(right) != set()
-                ):
+                names = source_names(right)
+                if source_names(left) == {pairing.other.name} and names and pairing.other.name not in names:
                     found.append((left, right))
                     break
     return tuple(found)
-
-
-def _names(term: Term) -> set[str]:
-    return {source.name for source in sources(term)}

@@ -8,7 +8,7 @@ Invariant: a phrase is read back as the very term, by the same names.
 from __future__ import annotations
 
 import json
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final, final
 
 import attrs
@@ -100,7 +100,7 @@ class Phrasing:
             where.append(Comparison("==", total.key, total.group))
         if total.condition is not None:
             where += conjuncts(total.condition)
-        return f"({of} where {self.term(reduce(_both, where))})" if where else of
+        return f"({of} where {self.term(reduce(partial(Junction, 'and'), where))})" if where else of
 
     def _span(self, first: Term, last: Term) -> str:
         return f"{self.term(first, _SUM)} to {self.term(last, _SUM)}"
@@ -150,10 +150,6 @@ class Phrasing:
                 return self._total(term), _ATOM
             case Nearest(places, position):
                 return f"nearest {title(self.places[places])} to {self.term(position, _ATOM)}", _ATOM
-
-
-def _both(left: Term, right: Term) -> Term:
-    return Junction("and", left, right)
 
 
 def literal(value: Any) -> str:

@@ -41,5 +41,16 @@ def duration(argument: str, given: object) -> int:
     return int(length)
 
 
+def duration_text(microseconds: int) -> str:
+    """Return a duration in the largest unit that it is a whole number of.
+
+    >>> duration_text(5_400_000_000), duration_text(86_400_000_000)
+    ('90 min', '1 d')
+    """
+    units = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1, "µs"))
+    size, symbol = next(each for each in units if microseconds % each[0] == 0)
+    return f"{microseconds // size} {symbol}"
+
+
 def _is_time(term: Term) -> bool:
     return isinstance(term.kind, Measure) and term.kind.dimension == MICROSECONDS.dimension
