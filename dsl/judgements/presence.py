@@ -72,11 +72,14 @@ class Presence(Compiled):
 
     def come(self, before: Any, value: Any, time: Time, now: Time) -> Stage | None:
         """Return what the row that has come is at first."""
-        return self._told_stage(value, time, now)
+        return self.go_on(value, time, now)
 
-    def go_on(self, keeps: Any, time: Time, now: int) -> Stage | None:
+    def go_on(self, keeps: Any, time: Time, now: Time) -> Stage | None:
         """Return what the row is from ``now`` on."""
-        return self._told_stage(keeps, time, now)
+        try:
+            return self._stage(keeps, time, now)
+        except KeyError as error:
+            raise undeclared(error) from error
 
     def in_columns(self) -> Phases | None:
         """Return what it does in expressions; None if there is none for a condition."""
@@ -87,30 +90,20 @@ class Presence(Compiled):
         name, lasts = self.source.name, self.source.stale_after
         return Phases(name, self.source.key, only, self._crossings.in_columns(), lasts, NOW, STALE)
 
-    def _told_stage(self, row: Any, time: Time, now: Time) -> Stage | None:
-        try:
-            return self._stage(row, time, now)
-        except KeyError as error:
-            raise undeclared(error) from error
-
     def _stage(self, row: Any, time: Time, now: Time) -> Stage | None:
         present = int(now) if math.isfinite(now) else None
-        if self._is_stale(time, now):
+        lasts = self.source.stale_after
+        if lasts is not None and now - time >= lasts:
             return Stage(self._marked(self._without_values(row), present), row, None)
         answers = (holds(Situation((row,), present)) for holds in self._only)
         is_seen = not any(answer is not None and not answer for answer in answers)
         until = self._until(row, time, present)
-        if not is_seen and until is None:
-            return None
-        if not is_seen:
-            return Stage(None, row, until)
-        return Stage(self._marked(row, present), row, until)
+        if is_seen:
+            return Stage(self._marked(row, present), row, until)
+        return None if until is None else Stage(None, row, until)
 
     def _marked(self, row: Any, now: int | None) -> Any:
         return Record(extended(row, {NOW: now})) if self.comparisons else row
-
-    def _is_stale(self, time: Time, now: Time) -> bool:
-        return self.source.stale_after is not None and now - time >= self.source.stale_after
 
     def _without_values(self, row: Any) -> Record:
         key = self.source.key
