@@ -94,10 +94,6 @@ class Leaves:
         """Return the bit of a requirement about pairs."""
         return self._pairs[slot]
 
-    def of(self, mask: int) -> tuple[Term, ...]:
-        """Return the leaves that have the bits of ``mask``."""
-        return tuple(leaf for leaf, bit in self._bits.items() if bit & mask)
-
     def read(self, situation: Situation) -> tuple[Any, ...]:
         """Compute the leaves that are no fields of rows."""
         return tuple([evaluate(situation) for evaluate, _ in self._readings])
