@@ -33,7 +33,6 @@ from dsl.terms.texts import label, text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from cartesius.language.lenience import OnError
     from dsl.meaning.evaluation import Evaluate, Row
     from dsl.meaning.reevaluation import Doubt
     from dsl.terms.links import Link
@@ -263,12 +262,3 @@ def links_raised(
         return {name: names[0] for name, names in told if names}
 
     return raised
-
-
-def compilation_for(on_error: OnError) -> Compilation:
-    """Return how rules are compiled for a choice.
-
-    >>> compilation_for("unknown") is LENIENT
-    True
-    """
-    return LENIENT if on_error == "unknown" else AS_WRITTEN

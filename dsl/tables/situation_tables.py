@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.errors import InvalidArgument
 from dsl.meaning.evaluation import Situation, compiled
-from dsl.meaning.raising import compilation_for
+from dsl.meaning.raising import AS_WRITTEN, LENIENT
 from dsl.refusals.errors import refusal
 from dsl.tables.situations import complete, complete_row
 
@@ -76,7 +76,8 @@ def complete_tables(
         if row is not None:
             fix = [("fix", f'"{source.name}": [{{…}}, …], all the rows that there are')]
             raise InvalidArgument(refusal(f"{call}: expected a list of rows of {source.name!r} but got one row", fix))
-    rows = _linked(sources, links, rows[: len(sources)], tables, compilation_for(on_error))
+    compilation = LENIENT if on_error == "unknown" else AS_WRITTEN
+    rows = _linked(sources, links, rows[: len(sources)], tables, compilation)
     return rows, _with_others(call, sources[0], related, rows[0], tables)
 
 
