@@ -148,7 +148,8 @@ class _Reasons:
         for guard, answer in zip([*guards, statement.condition], [*around, holds], strict=True):
             unknown = _missing(answer)
             doubts += [(name, _both(unknown, absent)) for name, absent in _doubts(guard)]
-        aged = {source.name: source for guard in (*guards, statement.condition) for source in _aged(guard)}
+        read = (source for each in (*guards, statement.condition) for source in observed_sources(each))
+        aged = {source.name: source for source in read if source.stale_after is not None}
         stale = [(name, _both(absent, _is_stale(aged[name]))) for name, absent in doubts if name in aged]
         return cls(statement, place, fails, undecided, tuple(doubts), tuple(stale))
 
@@ -250,10 +251,6 @@ def _shown(condition: Term) -> dict[str, tuple[Expression, str]]:
 
 def _names(doubts: tuple[Doubt, ...], name: str) -> Expression:
     return Apply(Names(tuple(one for one, _ in doubts)), tuple(absent for _, absent in doubts), name)
-
-
-def _aged(term: Term) -> Iterator[Declaration]:
-    yield from (source for source in observed_sources(term) if source.stale_after is not None)
 
 
 def _is_stale(source: Declaration) -> Expression:

@@ -61,7 +61,7 @@ def admit_other(subject: Declaration, other: Declaration) -> None:
     Raises:
         InvalidRule: It is one for those of another source.
     """
-    if not is_another(subject, other):
+    if (other.another_of, other.fields, other.key) != (subject.name, subject.fields, subject.key):
         summary = (
             f"{other.name}: expected another of the subject {subject.name!r} but got another of {other.another_of!r}"
         )
@@ -136,8 +136,3 @@ def refuse_relations(call: str, term: Term) -> None:
     if totals(term):
         summary = f"{call}: expected terms over single rows but got {text(term)}"
         raise InvalidRule(refusal(summary, [("fix", "use totals in require and when")]))
-
-
-def is_another(subject: Declaration, other: Declaration) -> bool:
-    """Whether ``other`` names the rows of ``subject``."""
-    return other.another_of == subject.name and other.fields == subject.fields and other.key == subject.key

@@ -84,7 +84,9 @@ class Plan:
             else:
                 link = self._by_source[source.name]
                 how = f"the row whose {source.key} is {text(link.value)}, by index"
-            used = [field for field, _ in source.fields if self._reads(source, field)]
+            used = [
+                field for field, _ in source.fields if any(_mentions(leaf, source, field) for leaf in self._leaves())
+            ]
             held = "the newest predictions" if source.forecast else "one row"
             memory = f"{held} in memory" if source.key is None else f"{held} in memory for each {source.key}"
             lines.append(f"{source.name}: {how}; {memory}; rules read {', '.join(used) or 'nothing of it'}")
@@ -203,9 +205,6 @@ class Plan:
             counts.append(f"{_count(len(names), 'requirement')} ({', '.join(names)})")
         inside = " and, where it turns out otherwise, what is inside" if n_conditions else ""
         return f"{' and '.join(counts)}{inside}"
-
-    def _reads(self, source: Declaration, field: str) -> bool:
-        return any(_mentions(leaf, source, field) for leaf in self._leaves())
 
 
 def _mentions(term: Term, source: Declaration, field: str) -> bool:

@@ -157,7 +157,8 @@ class Judge(Compiled):
         if last is None or before is None:
             run = Run(situation, EVERYTHING, [None] * self._sizes[0], [None] * self._sizes[1])
         else:
-            changed = self._changed((*before[:width], *last.derived), (*rows[:width], *derived))
+            then, here = (*before[:width], *last.derived), (*rows[:width], *derived)
+            changed = self.leaves.changed(comparable(self.sources, then), comparable(self.sources, here))
             changed |= self.leaves.changed_readings(last.readings, readings)
             if self._links_raised(before) != situation.raised:
                 changed = EVERYTHING
@@ -170,9 +171,6 @@ class Judge(Compiled):
             judged = Judged(references, derived, now, readings, run.answers, run.reasons, verdict)
             self.memory.remember(subject, judged, last)
         return verdict
-
-    def _changed(self, before: Sequence[Row], rows: Sequence[Row]) -> int:
-        return self.leaves.changed(comparable(self.sources, before), comparable(self.sources, rows))
 
 
 @final

@@ -94,7 +94,9 @@ class Presence(Compiled):
         present = int(now) if math.isfinite(now) else None
         lasts = self.source.stale_after
         if lasts is not None and now - time >= lasts:
-            return Stage(self._marked(self._without_values(row), present), row, None)
+            key = self.source.key
+            aged = Record({**{name: row[name] if name == key else None for name in row}, STALE: True})
+            return Stage(self._marked(aged, present), row, None)
         answers = (holds(Situation((row,), present)) for holds in self._only)
         is_seen = not any(answer is not None and not answer for answer in answers)
         until = self._until(row, time, present)
@@ -104,10 +106,6 @@ class Presence(Compiled):
 
     def _marked(self, row: Any, now: int | None) -> Any:
         return Record(extended(row, {NOW: now})) if self.comparisons else row
-
-    def _without_values(self, row: Any) -> Record:
-        key = self.source.key
-        return Record({**{name: row[name] if name == key else None for name in row}, STALE: True})
 
     def _until(self, row: Any, time: Time, now: int | None) -> int | None:
         changes = [] if now is None else [self._crossings.after(row, now)]

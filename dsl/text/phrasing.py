@@ -105,9 +105,6 @@ class Phrasing:
     def _span(self, first: Term, last: Term) -> str:
         return f"{self.term(first, _SUM)} to {self.term(last, _SUM)}"
 
-    def _is(self, term: Comparison) -> str:
-        return f"{self.term(term.left, _SUM)} is {_PHRASES[term.operator]}{self.term(term.right, _SUM)}"
-
     def _rendered(self, term: Term) -> tuple[str, int]:
         match term:
             case Observation() | Named():
@@ -122,8 +119,8 @@ class Phrasing:
             case Sign(_, operand):
                 inner = self.term(operand, _ATOM)
                 return f"-({inner})" if isinstance(operand, Constant) else f"-{inner}", _SIGNED
-            case Comparison():
-                return self._is(term), _COMPARISON
+            case Comparison(operator, left, right):
+                return f"{self.term(left, _SUM)} is {_PHRASES[operator]}{self.term(right, _SUM)}", _COMPARISON
             case Junction(operator, left, right):
                 same = isinstance(left, Junction) and left.operator == operator
                 first = self.term(left, _CONDITION if same else _NEGATION)
