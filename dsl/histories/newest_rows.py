@@ -35,12 +35,10 @@ class Newest:
     Args:
         tables: By source, the rows, with their ``time``.
         first: The time of the first row of the whole history, in microseconds since the epoch; None: it has no rows.
-        last: That of the last that was read: the first one after the moment, if there is one.
     """
 
     tables: Kept
     first: int | None
-    last: int | None
 
     def rows(self, source: str) -> list[tuple[dict[str, Any], int]]:
         """Return the rows of a source, as an engine takes them, each with its time."""
@@ -61,11 +59,10 @@ def newest(history: History, until: int) -> Newest:
     declared = {name: files.source for name, files in history.files.items()}
     parts: dict[str, list[pa.Table]] = {name: [] for name in declared}
     held = dict.fromkeys(declared, 0)
-    first = last = None
+    first: int | None = None
     for batch in history.batches():
-        ends = [(int(times_of(table)[0]), int(times_of(table)[-1])) for table in batch.values()]
-        first = min(start for start, _ in ends) if first is None else first
-        last = max(end for _, end in ends)
+        start = min(int(times_of(table)[0]) for table in batch.values())
+        first = start if first is None else first
         for name, table in batch.items():
             part = table.slice(0, int(np.searchsorted(times_of(table), until, side="right")))
             parts[name].append(part)
@@ -73,10 +70,10 @@ def newest(history: History, until: int) -> Newest:
             if held[name] > _MANY:
                 parts[name] = [_newest_of(declared[name], parts[name])]
                 held[name] = 0
-        if min(start for start, _ in ends) > until:
+        if start > until:
             break
     tables = {name: _newest_of(declared[name], each) for name, each in parts.items()}
-    return Newest(tables, first, last)
+    return Newest(tables, first)
 
 
 def _newest_of(source: Declaration, parts: list[pa.Table]) -> pa.Table:

@@ -88,8 +88,6 @@ class Account:
     """All of the pack, in the order of the rules."""
     rows: Mapping[str, Row]
     """By source, the row that was looked at; None: there was none."""
-    stale: tuple[str, ...]
-    """The sources whose row was too old to count."""
 
 
 @final
@@ -131,7 +129,7 @@ def account(judge: Judge, rows: Sequence[Any], now: int) -> Account:
     walk = _Walk(situation, slots_of(judge.sources, judge.statements), judge.compilation)
     found = tuple(walk.over(judge.statements, _Around()))
     seen = {source.name: row for source, row in zip(judge.sources, rows, strict=False)}
-    return Account(verdict, found, seen, tuple(sorted(situation.stale)))
+    return Account(verdict, found, seen)
 
 
 @attrs.frozen
