@@ -25,9 +25,6 @@ from dsl.terms.intervals import MIRRORED, Operator
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-Value: TypeAlias = "str | int | float | bool | tuple[float, float] | None"
-"""What a field of a row may hold: a bare value, in the field's declared unit."""
-
 
 @attrs.frozen
 class Declaration:
