@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cartesius.errors import CartesiusError, InvalidArgument, NotInstalled
+from cartesius.errors import CartesiusError, NotInstalled
 from cartesius.installation import needing
 from cartesius.pages.page_options import add_page_options
 from dsl.command_lines import printable, run
@@ -22,7 +22,7 @@ from dsl.rule_packs import RulePack
 from dsl.text.rule_files import rule_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,31 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: What stands behind ``python -m dsl``; default: the program's own arguments.
     """
     chosen = _parser().parse_args(arguments)
-    if chosen.command == "compare":
-        return _compare(chosen)
-    if chosen.command == "why":
-        return _why(chosen)
-    path: Path = chosen.file
     try:
-        text = rule_text(path)
-    except InvalidArgument as error:
-        return _fail(str(error))
-    if chosen.command == "edit" and chosen.data is not None and not chosen.data.is_dir():
-        return _fail(f"edit: expected a folder with a history but there is none at {chosen.data}")
-    if chosen.command == "edit":
-        return _edit(path, chosen.data, chosen.port, not chosen.no_browser)
-    try:
-        pack = RulePack.from_text(text, str(path))
+        return int(chosen.command(chosen))
     except CartesiusError as error:
         return _fail(str(error))
-    if chosen.command == "describe":
-        print(printable(str(pack.describe())))
-        return 0
-    findings = pack.lint()
-    if findings:
-        return _fail("\n".join(map(str, findings)))
-    print(printable(f"{path}: {pack!r}"))
-    return 0
 
 
 def _count(text: str) -> int:
@@ -66,19 +45,38 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _edit(path: Path, data: Path | None, port: int, browse: bool) -> int:
-    try:
-        with needing("python -m dsl edit", "cartesius-joins[edit]"):
-            from cartesius.pages.local_pages import listening, serve  # noqa: PLC0415 - check and describe do without a server
-            from dsl.editor.edit_server import page_of  # noqa: PLC0415 - as above
-    except NotInstalled as error:
-        return _fail(str(error))
+def _pack(file: Path) -> RulePack:
+    return RulePack.from_text(rule_text(file), str(file))
+
+
+def _check(chosen: argparse.Namespace) -> int:
+    pack = _pack(chosen.file)
+    findings = pack.lint()
+    if findings:
+        return _fail("\n".join(map(str, findings)))
+    print(printable(f"{chosen.file}: {pack!r}"))
+    return 0
+
+
+def _describe(chosen: argparse.Namespace) -> int:
+    print(printable(str(_pack(chosen.file).describe())))
+    return 0
+
+
+def _edit(chosen: argparse.Namespace) -> int:
+    path, data = chosen.file, chosen.data
+    rule_text(path)  # what cannot be read is refused before there is a page
+    if data is not None and not data.is_dir():
+        return _fail(f"edit: expected a folder with a history but there is none at {data}")
+    with needing("python -m dsl edit", "cartesius-joins[edit]"):
+        from cartesius.pages.local_pages import listening, serve  # noqa: PLC0415 - check and describe do without a server
+        from dsl.editor.edit_server import page_of  # noqa: PLC0415 - as above
 
     try:
-        with listening(port) as sockets:
-            serve(page_of(File(path), data), sockets, browse, printable(f"Editing {path}"))
+        with listening(chosen.port) as sockets:
+            serve(page_of(File(path), data), sockets, not chosen.no_browser, printable(f"Editing {path}"))
     except OSError as error:
-        return _fail(f"edit: cannot listen on port {port}: {error.strerror}; choose another with --port")
+        return _fail(f"edit: cannot listen on port {chosen.port}: {error.strerror}; choose another with --port")
     except KeyboardInterrupt:
         pass
     return 0
@@ -112,31 +110,35 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m dsl", description="Check, describe, edit or compare rules, or ask why."
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, said in (
-        (
-            "check",
-            "report whether the file is in order and its rules agree; if not, say why and exit with 1",
-        ),
-        ("describe", "print its rules as sentences"),
-        ("edit", "open a page in the browser that edits its rules and judges an example"),
-    ):
-        command = commands.add_parser(name, help=said, description=said.capitalize() + ".")
-        command.add_argument(
-            "file", type=Path, metavar="FILE", help="a file of rules, see docs/how_to/rules_as_text.md"
-        )
-        if name == "edit":
-            add_page_options(command)
-            command.add_argument(
-                "--data", type=Path, metavar="FOLDER", help="a history, over which the draft is compared with the file"
-            )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(
+        name: str, command: Callable[[argparse.Namespace], int], said: str, epilog: str | None = None
+    ) -> argparse.ArgumentParser:
+        found = commands.add_parser(name, help=said, description=said.capitalize() + ".", epilog=epilog)
+        found.set_defaults(command=command)
+        return found
+
+    in_order = "report whether the file is in order and its rules agree; if not, say why and exit with 1"
+    check, describe = add("check", _check, in_order), add("describe", _describe, "print its rules as sentences")
+    edit = add("edit", _edit, "open a page in the browser that edits its rules and judges an example")
+    for each in (check, describe, edit):
+        each.add_argument("file", type=Path, metavar="FILE", help="a file of rules, see docs/how_to/rules_as_text.md")
+    add_page_options(edit)
+    edit.add_argument(
+        "--data", type=Path, metavar="FOLDER", help="a history, over which the draft is compared with the file"
+    )
     said = "judge a history by two files of rules, and show what changes"
     epilog = "Exit status: 0 nothing changes, 1 something does (see --fail-on), 2 refused."
-    _add_compare_options(commands.add_parser("compare", help=said, description=said.capitalize() + ".", epilog=epilog))
+    _add_compare_options(add("compare", _compare, said, epilog))
     said = "say why a subject, such as a ship, was judged as it was at any moment of a history"
-    epilog = "Exit status: 0 answered, 2 refused."
-    _add_why_options(commands.add_parser("why", help=said, description=said.capitalize() + ".", epilog=epilog))
+    _add_why_options(add("why", _why, said, "Exit status: 0 answered, 2 refused."))
     return parser
+
+
+def _add_history(command: argparse.ArgumentParser) -> None:
+    said = "the history: a file for each source, see docs/how_to/compare_rules.md"
+    command.add_argument("--data", type=Path, required=True, metavar="FOLDER", help=said)
 
 
 def _add_why_options(command: argparse.ArgumentParser) -> None:
@@ -149,13 +151,7 @@ def _add_why_options(command: argparse.ArgumentParser) -> None:
     rules = command.add_mutually_exclusive_group(required=True)
     rules.add_argument("--rules", type=Path, metavar="FILE", help="the rules")
     rules.add_argument("--packs", type=Path, metavar="LOG", help="the log of packs: those count that were in force")
-    command.add_argument(
-        "--data",
-        type=Path,
-        required=True,
-        metavar="FOLDER",
-        help="the history: a file for each source, see docs/how_to/compare_rules.md",
-    )
+    _add_history(command)
     command.add_argument("--all", action="store_true", help="list also the requirements that did not apply")
     command.add_argument("--json", action="store_true", help="print the answer, all of it, as JSON")
 
@@ -163,13 +159,7 @@ def _add_why_options(command: argparse.ArgumentParser) -> None:
 def _add_compare_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("old", type=Path, metavar="OLD.rules", help="the rules as they are")
     command.add_argument("new", type=Path, metavar="NEW.rules", help="the rules as they would be")
-    command.add_argument(
-        "--data",
-        type=Path,
-        required=True,
-        metavar="FOLDER",
-        help="the history: a file for each source, see docs/how_to/compare_rules.md",
-    )
+    _add_history(command)
     command.add_argument("--out", type=Path, metavar="FOLDER", help="write a Parquet file and a picture there")
     command.add_argument("--spark", action="store_true", help="judge on a local Spark, which finds the same")
     command.add_argument(

@@ -47,7 +47,7 @@ from dsl.terms.terms import Observation, sources
 from dsl.terms.texts import text
 from dsl.text.headings import Headings
 from dsl.text.parsing import Page
-from dsl.text.printing import Printer, printed
+from dsl.text.printing import Printer
 from dsl.text.reading import written_pack
 from dsl.writing.blocks import begin, end
 from dsl.writing.checking import condition
@@ -115,9 +115,9 @@ class RulePack:
         only: Expression | None = None,
     ) -> None:
         """Declare a pack without rules."""
-        if not _is_name(name):
+        if not (isinstance(name, str) and name):
             raise InvalidRule(refusal(f"RulePack: expected a name but got name={name!r}"))
-        if not _is_keyed(subject):
+        if not isinstance(subject, Source) or declaration(subject).key is None:
             fix = [("fix", 'Source("vessel", key="mmsi", …)')]
             raise InvalidRule(refusal(f"RulePack {name!r}: expected a source with a key but got {subject=!r}", fix))
         self.name = name
@@ -126,7 +126,7 @@ class RulePack:
             fix = [("fix", f"subject={self._subject.another_of}")]
             summary = f"RulePack {name!r}: expected the subject itself but got another, {self._subject.name!r}"
             raise InvalidRule(refusal(summary, fix))
-        if not _is_iterable(links):
+        if not isinstance(links, Iterable):
             fix = [("fix", "give a list, or leave it out where there is none: links=[berth.id == vessel.destination]")]
             raise InvalidRule(refusal(f"RulePack {name!r}: expected a list of links but got links={links!r}", fix))
         self._links = oriented(self._subject, [self._term("links", link) for link in links])
@@ -175,7 +175,7 @@ class RulePack:
             DimensionMismatch: Operands do not fit each other.
             UnknownField: A name means nothing.
         """
-        if not _is_name(text) and text != "":
+        if not isinstance(text, str):
             summary = f"RulePack.from_text: expected a text of rules but got text={text!r} (type={type(text).__name__})"
             raise InvalidRule(refusal(summary, [("fix", 'Path("port.rules").read_text(encoding="utf-8")')]))
         headings = Headings(Page.parsed(text, file))
@@ -190,7 +190,9 @@ class RulePack:
         Raises:
             InvalidRule: It cannot be written: two expressions of one name, a unit without a name, …
         """
-        return printed(self.name, self._place, self._only, self._used, self._links, self._statements)
+        whole = self._printer().whole(self.name)
+        Headings(Page.parsed(whole, f"to_text of {self.name}"))
+        return whole
 
     def _printer(self) -> Printer:
         return Printer(self._place, self._only, self._used, self._links, self._statements)
@@ -626,15 +628,3 @@ def _outputs(text: str, first: str, *, warnings: bool) -> list[Reactive]:
     """Return the outputs of a text, as a change of the first one."""
     found = RulePack.from_text(text).over(RulePack.from_text(first).kept)
     return [found.table(), found.warnings()] if warnings else [found.table()]
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and bool(value)
-
-
-def _is_keyed(value: object) -> bool:
-    return isinstance(value, Source) and declaration(value).key is not None
-
-
-def _is_iterable(value: object) -> bool:
-    return isinstance(value, Iterable)

@@ -87,9 +87,9 @@ class Message:
             "subscription": subscription,
             "subject": occasion.subject if isinstance(occasion.subject, int) else plain(occasion.subject),
             "name": plain(occasion.name),
-            "time": stated(occasion.time),
+            "time": occasion.time.isoformat(),
             "status": plain(occasion.status),
-            "foreseen": None if occasion.foreseen is None else stated(occasion.foreseen),
+            "foreseen": None if occasion.foreseen is None else occasion.foreseen.isoformat(),
             "failed": [plain(each) for each in occasion.failed[:MOST]],
             "missing": [plain(each) for each in occasion.missing[:MOST]],
             "why": [plain(each) for each in occasion.why[:MOST]],
@@ -134,11 +134,6 @@ def plain(text: str, longest: int = LONGEST) -> str:
     for end in ("\n", "\t", "\r", "\u2028", "\u2029"):  # those of lines and paragraphs are none of markup's
         shown = shown.replace(end, end.encode("unicode_escape").decode())
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
-
-
-def stated(time: datetime) -> str:
-    """Return a time as messages state it, in ISO 8601."""
-    return time.isoformat()
 
 
 def _short(time: str) -> str:

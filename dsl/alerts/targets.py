@@ -224,28 +224,21 @@ class Email:
         """Give it to the server."""
         try:
             server = self._connected()
+            try:
+                if not self.is_plain and self.port != _SMTPS:
+                    server.starttls(context=ssl.create_default_context())
+                if self.user is not None and self.password is not None:
+                    server.login(self.user, self.password)
+                server.send_message(self.mail(message))
+            finally:
+                with suppress(OSError, smtplib.SMTPException):  # it has said yes or no; how it takes leave is no matter
+                    server.quit()
+                server.close()
         except (OSError, smtplib.SMTPException) as error:
+            is_refused = isinstance(error, smtplib.SMTPDataError) and error.smtp_code >= _BROKEN
+            is_refused = is_refused or isinstance(error, smtplib.SMTPRecipientsRefused)
             problem = f"{self.where}: {_named(error)}"
-            raise NotDelivered(problem) from None
-        try:
-            if not self.is_plain and self.port != _SMTPS:
-                server.starttls(context=ssl.create_default_context())
-            if self.user is not None and self.password is not None:
-                server.login(self.user, self.password)
-            server.send_message(self.mail(message))
-        except smtplib.SMTPRecipientsRefused as error:
-            problem = f"{self.where}: {_named(error)}"
-            raise NotDelivered(problem, is_down=False) from None
-        except smtplib.SMTPDataError as error:
-            problem = f"{self.where}: {_named(error)}"
-            raise NotDelivered(problem, is_down=error.smtp_code < _BROKEN) from None
-        except (OSError, smtplib.SMTPException) as error:
-            problem = f"{self.where}: {_named(error)}"
-            raise NotDelivered(problem) from None
-        finally:
-            with suppress(OSError, smtplib.SMTPException):  # it has said yes or no; how it takes leave is all the same
-                server.quit()
-            server.close()
+            raise NotDelivered(problem, is_down=not is_refused) from None
 
     def _connected(self) -> smtplib.SMTP:
         domain = self.sender.rpartition("@")[2]

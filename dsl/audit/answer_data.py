@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from dsl.english.phrases import phrase
+from dsl.terms.instants import moment_of
 from dsl.terms.texts import text
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from dsl.judgements.accounts import Accounted, Bound
     from dsl.meaning.verdicts import Shown
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
 
 def iso(time: int) -> str:
     """Return a time in microseconds since the epoch as people and machines read it, in UTC.
@@ -24,7 +22,7 @@ def iso(time: int) -> str:
     >>> iso(1_593_518_400_000_000)
     '2020-06-30T12:00:00+00:00'
     """
-    return (EPOCH + timedelta(microseconds=time)).isoformat()
+    return moment_of(time).isoformat()
 
 
 def requirement_data(each: Accounted, names: Names) -> dict[str, Any]:

@@ -36,7 +36,9 @@ def told(answer: Answer, *, with_all: bool = False) -> str:
         first = f"{who} was not judged at {moment(answer.at)}: the rules do not consider it then."
     else:
         first = f"{who} was {answer.verdict.status} at {moment(answer.at)}."
-    since = "" if answer.since is None else f", in force since {_dated(answer)} (put there by {answer.since[1]})"
+    since = ""
+    if answer.since is not None:
+        since = f", in force since {answer.since[0]:%Y-%m-%d %H:%M:%S} UTC (put there by {answer.since[1]})"
     lines = [first, f'Judged by the rules "{answer.pack_name}", version {answer.pack}{since}.']
     accounted = () if answer.account is None else answer.account.requirements
     for outcome, heading, mark in _HEADINGS:
@@ -88,11 +90,6 @@ def age(microseconds: int) -> str:
         elif shown:
             break
     return f"{' '.join(shown)} old" if shown else "less than a second old"
-
-
-def _dated(answer: Answer) -> str:
-    assert answer.since is not None
-    return f"{answer.since[0]:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _requirement(each: Accounted, mark: str, names: Names) -> Iterator[str]:

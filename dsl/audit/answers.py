@@ -16,13 +16,14 @@ import attrs
 
 from cartesius.drawing.markup import visible
 from cartesius.errors import InvalidArgument
-from dsl.audit.answer_data import EPOCH, iso, requirement_data, shown_data
+from dsl.audit.answer_data import iso, requirement_data, shown_data
 from dsl.audit.subjects import named
 from dsl.histories import History
 from dsl.histories.newest_rows import newest
 from dsl.meaning.term_expressions import STALE
 from dsl.rule_packs import RulePack
-from dsl.terms.dimensions import INSTANT, Measure
+from dsl.terms.dimensions import INSTANT
+from dsl.terms.instants import EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -145,7 +146,7 @@ def why(rules: RulePack | Path, data: Path | str, subject: str, at: datetime) ->
     kind = next(iter(declared.values()))
     there = newest(history, moment)
     unread = history.number_unread
-    key = _subject(history, there, kind, subject, at)
+    key = _subject(history, there, kind, subject, at, moment)
     rows = {name: there.rows(name) for name in declared}
     own = next(row for row, _ in rows[kind.name] if row[kind.key or ""] == key)
     account = pack.account(_in_order(pack, rows), key, moment)
@@ -172,8 +173,7 @@ def _in_force(path: Path, at: datetime) -> tuple[RulePack, str, tuple[datetime, 
     return found.pack(), found.version, (found.at, found.who)
 
 
-def _subject(history: History, there: Newest, kind: Declaration, subject: str, at: datetime) -> Any:
-    moment = (at - EPOCH) // timedelta(microseconds=1)
+def _subject(history: History, there: Newest, kind: Declaration, subject: str, at: datetime, moment: int) -> Any:
     if there.first is None or moment < there.first:
         begins = "has no rows" if there.first is None else f"begins at {iso(there.first)}"
         message = f"why: expected a time within the history but got {at.isoformat()}, and {history.folder} {begins}"
@@ -207,11 +207,11 @@ def _in_order(
     pack: RulePack, rows: Mapping[str, Sequence[tuple[dict[str, Any], int]]]
 ) -> Iterator[tuple[Any, dict[str, Any], int]]:
     listed = [
-        (time, place, number, input_, row)
+        (time, place, input_, row)
         for place, (name, input_) in enumerate(pack.sources.items())
-        for number, (row, time) in enumerate(rows[name])
+        for row, time in rows[name]
     ]
-    for time, _, _, input_, row in sorted(listed, key=lambda each: each[:3]):
+    for time, _, input_, row in sorted(listed, key=lambda each: each[:2]):
         yield input_, row, time
 
 
@@ -246,13 +246,12 @@ def _read(
 
 
 def _row(source: Declaration, key: Any, row: Mapping[str, Any], time: int, is_stale: bool = False) -> ReadRow:
-    kinds = dict(source.fields)
     values = tuple(
         (
             name,
             iso(row[name]) if kind == INSTANT and isinstance(row[name], int) else row[name],
-            kind.symbol if isinstance(kind, Measure) else "",
+            kind.symbol,
         )
-        for name, kind in kinds.items()
+        for name, kind in source.fields
     )
     return ReadRow(source.name, key, time, values, is_stale)

@@ -23,7 +23,7 @@ from dsl.meaning.margins import distanced, written_measure
 from dsl.meaning.term_expressions import InexpressibleError, as_it_is, expressed, row_of
 from dsl.meaning.verdicts import Reason, Verdict
 from dsl.terms.dimensions import Measure
-from dsl.terms.statements import Against, Located, Requirement
+from dsl.terms.statements import Against, Located, Requirement, walked
 from dsl.terms.terms import (
     Between,
     Coalesce,
@@ -32,19 +32,19 @@ from dsl.terms.terms import (
     Known,
     Now,
     Observation,
+    Prediction,
     observations,
     operands,
     parts,
 )
 from dsl.terms.terms import sources as observed_sources
 from dsl.terms.texts import label, text
-from dsl.terms.timed_terms import Prediction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cartesius.expressions.expressions import Expression
-    from dsl.terms.statements import Statement
+    from dsl.terms.statements import Block, Statement
     from dsl.terms.terms import Declaration, Term
 
     Doubt = tuple[str, Expression]  # a name, and where it is missing
@@ -65,7 +65,7 @@ def form_of_pack(sources: tuple[Declaration, ...], statements: tuple[Statement, 
     ()
     """
     try:
-        reasons = [_Reasons.of(*each) for each in _requirements(statements, (), None)]
+        reasons = list(_reasons(statements))
     except InexpressibleError as error:
         return str(error)
     subject, *_ = sources
@@ -135,7 +135,9 @@ class _Reasons:
     """Those of the doubts that are about rows that are too old."""
 
     @classmethod
-    def of(cls, statement: Requirement, guards: tuple[Term, ...], place: str | int | None) -> _Reasons:
+    def of(cls, statement: Requirement, blocks: tuple[Block, ...]) -> _Reasons:
+        guards = [block.condition for block in blocks]
+        place = next((block.place for block in reversed(blocks) if isinstance(block, Located)), None)
         around = [expressed(simplified(guard)) for guard in guards]
         holds = expressed(simplified(statement.condition))
         fails = Apply(is_true, (reduce(_both, [*around, Apply(opposite, (holds,), "not")]),), "fails")
@@ -146,7 +148,8 @@ class _Reasons:
         for guard, answer in zip([*guards, statement.condition], [*around, holds], strict=True):
             unknown = _missing(answer)
             doubts += [(name, _both(unknown, absent)) for name, absent in _doubts(guard)]
-        aged = {source.name: source for guard in (*guards, statement.condition) for source in _aged(guard)}
+        read = (source for each in (*guards, statement.condition) for source in observed_sources(each))
+        aged = {source.name: source for source in read if source.stale_after is not None}
         stale = [(name, _both(absent, _is_stale(aged[name]))) for name, absent in doubts if name in aged]
         return cls(statement, place, fails, undecided, tuple(doubts), tuple(stale))
 
@@ -176,19 +179,13 @@ class _Reasons:
         return Apply(only_if, (self.failed if is_failed else self.undecided, reason), "only if")
 
 
-def _requirements(
-    statements: Iterable[Statement], guards: tuple[Term, ...], place: str | int | None
-) -> Iterator[tuple[Requirement, tuple[Term, ...], str | int | None]]:
-    """Yield each requirement with the conditions around it, outermost first, and the innermost location."""
-    for statement in statements:
+def _reasons(statements: Iterable[Statement]) -> Iterator[_Reasons]:
+    for around, statement in walked(statements):
         if isinstance(statement, Requirement):
-            yield statement, guards, place
+            yield _Reasons.of(statement, around)
         elif isinstance(statement, Against):
             message = f"it compares each {statement.other.name!r} with the subject"
             raise InexpressibleError(message)
-        else:
-            inner = statement.place if isinstance(statement, Located) else place
-            yield from _requirements(statement.body, (*guards, statement.condition), inner)
 
 
 def _meaning(reasons: list[_Reasons]) -> tuple[Expression, ...]:
@@ -240,9 +237,9 @@ def _absences(term: Term) -> Iterator[Doubt]:
 
 def _shown(condition: Term) -> dict[str, tuple[Expression, str]]:
     """What a reason shows, by label: value, and symbol of the unit, as `judges` has it."""
-    shown = {label(each): (as_it_is(each), _symbol(each)) for each in observations(condition)}
+    shown = {label(each): (as_it_is(each), each.kind.symbol) for each in observations(condition)}
     predicted = (part for part in parts(condition) if isinstance(part, Prediction))
-    shown.update({text(each): (as_it_is(each), _symbol(each)) for each in predicted})
+    shown.update({text(each): (as_it_is(each), each.kind.symbol) for each in predicted})
     for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
         first, second, *_ = operands(comparison)
         measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
@@ -256,17 +253,9 @@ def _names(doubts: tuple[Doubt, ...], name: str) -> Expression:
     return Apply(Names(tuple(one for one, _ in doubts)), tuple(absent for _, absent in doubts), name)
 
 
-def _aged(term: Term) -> Iterator[Declaration]:
-    yield from (source for source in observed_sources(term) if source.stale_after is not None)
-
-
 def _is_stale(source: Declaration) -> Expression:
     row = Part(source.name)
     return _both(_not(_missing(row)), _missing(row_of(source)))
-
-
-def _symbol(term: Term) -> str:
-    return term.kind.symbol if isinstance(term.kind, Measure) else ""
 
 
 def _missing(value: Expression) -> Expression:

@@ -17,7 +17,7 @@ Simplifying Truth Functions, 1952 (subsumption).
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -76,8 +76,8 @@ def simplified(condition: Term) -> Term:
         return Constant(True, TRUTH)
     if () in clauses:
         return Constant(False, TRUTH)
-    terms = [reduce(_either, (literal.term for literal in clause)) for clause in clauses]
-    return reduce(_both, terms)
+    terms = [reduce(partial(Junction, "or"), (literal.term for literal in clause)) for clause in clauses]
+    return reduce(partial(Junction, "and"), terms)
 
 
 def _clauses(condition: Term, holds: bool) -> tuple[_Clause, ...] | None:
@@ -131,7 +131,7 @@ def _truth(condition: Term) -> bool | None:
             return bool(value)
         case Comparison(operator, left, right) if is_constant(condition) and isinstance(left.kind, Measure):
             sides = _evaluated(left, left.kind), _evaluated(right, left.kind)
-            return Numbers.that("==", sides[0]).within(Numbers.that(operator, sides[1]))
+            return within(Numbers.that("==", sides[0]), Numbers.that(operator, sides[1]))
     return None
 
 
@@ -160,11 +160,3 @@ def _size(condition: Term) -> int:
     if isinstance(condition, Junction | Not | Named):
         return sum(_size(operand) for operand in operands(condition))
     return 1
-
-
-def _both(left: Term, right: Term) -> Term:
-    return Junction("and", left, right)
-
-
-def _either(left: Term, right: Term) -> Term:
-    return Junction("or", left, right)

@@ -112,16 +112,9 @@ def differences(old: VerdictSpans, new: VerdictSpans) -> Differences:
     names = new.names | old.names
     key_type = pa.string() if any(isinstance(row[0], str) for row in rows) else pa.int64()
     rows.sort(key=lambda row: (row[1], str(row[0])))
-    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in schema(key_type).names[1:]]
-    table = pa.Table.from_arrays(
-        [
-            pa.array(values, field.type)
-            for values, field in zip(
-                [columns[0], [names.get(key) for key in columns[0]], *columns[1:]], schema(key_type), strict=True
-            )
-        ],
-        schema=schema(key_type),
-    )
+    columns = schema(key_type)
+    named = ((key, names.get(key), *others) for key, *others in rows)
+    table = pa.Table.from_pylist([dict(zip(columns.names, row, strict=True)) for row in named], columns)
     return Differences(
         table,
         tuple(

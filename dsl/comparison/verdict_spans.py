@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from cartesius import Engine, Update
 from cartesius.columns.results import events_of
-from dsl.histories.field_columns import TIME
+from dsl.histories.field_columns import TIME, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -112,7 +112,7 @@ def judged_here(
     subject = next(iter(pack.declarations.values()))
     before = 0
     for stretch in history.batches():
-        times = {name: table.column(TIME).cast(pa.int64()).to_numpy() for name, table in stretch.items()}
+        times = {name: times_of(table) for name, table in stretch.items()}
         every = np.concatenate(list(times.values()))
         order = np.empty(len(every), np.int64)
         order[np.argsort(every, kind="stable")] = np.arange(len(every)) + before
@@ -177,12 +177,8 @@ def spans_of(
     [(0, 5, 'allowed', 'allowed'), (5, 9, 'allowed', 'restricted')]
     """
     times = sorted({time for time, _ in (*old, *new) if time <= end})
-    one, other = iter(old), iter(new)
-    next_one, next_other = next(one, None), next(other, None)
+    changes_old, changes_new = dict(old), dict(new)
     said_old = said_new = NOTHING
     for time, until in pairwise([*times, end]):
-        if next_one is not None and next_one[0] == time:
-            said_old, next_one = next_one[1], next(one, None)
-        if next_other is not None and next_other[0] == time:
-            said_new, next_other = next_other[1], next(other, None)
+        said_old, said_new = changes_old.get(time, said_old), changes_new.get(time, said_new)
         yield time, until, said_old, said_new

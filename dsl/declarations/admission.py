@@ -11,11 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dsl.refusals.errors import InvalidRule, refusal
-from dsl.terms.aggregates import Total
 from dsl.terms.related_rows import totals
-from dsl.terms.terms import Named, operands, parts, sources
+from dsl.terms.terms import Named, Throughout, inside, parts, sources
 from dsl.terms.texts import text
-from dsl.terms.timed_terms import Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,17 +37,10 @@ def refuse_endless(pack: str, term: Term) -> None:
     while waiting and size <= LARGEST:
         part, depth = waiting.pop()
         size, deepest = size + 1, max(deepest, depth)
-        for inner in _inside(part):
+        for inner in inside(part):
             is_level = not isinstance(part, Named) or isinstance(inner, Named)
             waiting.append((inner, depth + is_level))
     check_extent(f"pack {pack!r}", size, deepest)
-
-
-def _inside(term: Term) -> tuple[Term, ...]:
-    """Return the operands of a term, and what it asks of other rows, or of a span."""
-    if isinstance(term, Total):
-        return tuple([one for one in (term.value, term.key, term.group, term.condition) if one is not None])
-    return (*operands(term), term.condition) if isinstance(term, Throughout) else operands(term)
 
 
 def check_extent(whole: str, size: int, deepest: int) -> None:
@@ -70,7 +61,7 @@ def admit_other(subject: Declaration, other: Declaration) -> None:
     Raises:
         InvalidRule: It is one for those of another source.
     """
-    if not is_another(subject, other):
+    if (other.another_of, other.fields, other.key) != (subject.name, subject.fields, subject.key):
         summary = (
             f"{other.name}: expected another of the subject {subject.name!r} but got another of {other.another_of!r}"
         )
@@ -145,8 +136,3 @@ def refuse_relations(call: str, term: Term) -> None:
     if totals(term):
         summary = f"{call}: expected terms over single rows but got {text(term)}"
         raise InvalidRule(refusal(summary, [("fix", "use totals in require and when")]))
-
-
-def is_another(subject: Declaration, other: Declaration) -> bool:
-    """Whether ``other`` names the rows of ``subject``."""
-    return other.another_of == subject.name and other.fields == subject.fields and other.key == subject.key

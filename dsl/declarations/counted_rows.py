@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, NoReturn
 from dsl.declarations.sources import Source, declaration
 from dsl.judgements.clocks import refuse_clock
 from dsl.refusals.errors import DimensionMismatch, InvalidRule, refusal
-from dsl.terms.aggregates import Operation, Total
 from dsl.terms.dimensions import NUMBER, Measure, described, named
 from dsl.terms.negations import conjuncts
 from dsl.terms.related_rows import totals
-from dsl.terms.terms import Comparison, Declaration, Term, sources
+from dsl.terms.terms import Comparison, Declaration, Operation, Term, Total, sources
 from dsl.terms.texts import text
 from dsl.writing.checking import condition, junction
 from dsl.writing.fluent import Expression
@@ -51,7 +50,7 @@ def number_of(source: Source, where: Expression | None = None) -> Expression:
         InvalidRule: No source, or a ``where`` that is more than conditions over a row and one equality.
         DimensionMismatch: ``where`` is no condition.
     """
-    if not _is_source(source):
+    if not isinstance(source, Source):
         shown = text(source.term) if isinstance(source, Expression) else repr(source)
         observed = sources(source.term) if isinstance(source, Expression) else ()
         name = observed[0].name if observed else "tug"
@@ -218,7 +217,3 @@ def _refuse(call: str, source: Declaration, part: Term, reason: str) -> NoReturn
     )
     fix = f"where=({name}.<field> == <term over one source of the pack>) & (<condition over {name}>)"
     raise InvalidRule(refusal(summary, [("reason", reason), ("fix", fix)]))
-
-
-def _is_source(value: object) -> bool:
-    return isinstance(value, Source)

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, final
 from dsl.judgements.clocks import mentions_clock
 from dsl.refusals.errors import DimensionMismatch, InvalidRule, UnknownField, refusal
 from dsl.terms.dimensions import INSTANT, MICROSECONDS, Measure, described
-from dsl.terms.terms import Arithmetic, Named, Observation, is_constant, parts
+from dsl.terms.terms import Arithmetic, Named, Observation, Prediction, Throughout, is_constant, parts
 from dsl.terms.texts import label, text
-from dsl.terms.timed_terms import Prediction, Throughout
 from dsl.writing.checking import condition as checked
 from dsl.writing.checking import exact_in
 from dsl.writing.fluent import Expression

@@ -48,11 +48,11 @@ def another(source: Source, name: str) -> Source:
     Raises:
         InvalidRule: ``source`` has no key or is itself another, or ``name`` is no identifier or the source's own.
     """
-    if not _is_source(source) or declaration(source).key is None or declaration(source).another_of is not None:
+    if not isinstance(source, Source) or declaration(source).key is None or declaration(source).another_of is not None:
         fix = [("fix", 'name the subject of the pack: other = another(vessel, "other")')]
         raise InvalidRule(refusal(f"another: expected a source with a key but got {source!r}", fix))
     known = declaration(source)
-    if not _is_name(name) or name == known.name:
+    if not isinstance(name, str) or not name.isidentifier() or name == known.name:
         fix = [("fix", f'other = another({known.name}, "other")')]
         raise InvalidRule(refusal(f"another: expected a name of its own, an identifier, but got name={name!r}", fix))
     return restored(attrs.evolve(known, name=name, another_of=known.name))
@@ -87,7 +87,7 @@ def against(other: Source, where: Expression | None = None) -> Clause:
         DimensionMismatch: ``where`` is no condition.
     """
     block = current("against")
-    if not _is_source(other) or declaration(other).another_of is None:
+    if not isinstance(other, Source) or declaration(other).another_of is None:
         fix = [("fix", 'other = another(vessel, "other"), and then against(other)')]
         raise InvalidRule(refusal(f"against: expected what another(…) returned but got {other!r}", fix))
     known = declaration(other)
@@ -110,11 +110,3 @@ def against(other: Source, where: Expression | None = None) -> Clause:
         fix = [("fix", f"with when({text(term)}): with against({known.name}): …")]
         raise InvalidRule(refusal(f"{call}: expected a condition that observes {known.name!r}", fix))
     return Clause(block, call, partial(Against, known, term), other=known)
-
-
-def _is_source(value: object) -> bool:
-    return isinstance(value, Source)
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and value.isidentifier()

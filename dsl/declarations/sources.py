@@ -144,9 +144,9 @@ class Source:
         **declared: FieldType,
     ) -> None:
         """Declare a source."""
-        if not _is_identifier(name):
+        if not isinstance(name, str) or not name.isidentifier():
             raise InvalidRule(refusal(f"Source: expected a name that is a Python identifier but got name={name!r}"))
-        if not _is_mapping(fields or {}):
+        if not isinstance(fields or {}, Mapping):
             fix = [("fix", 'fields={"name": str}, each with its unit or type')]
             raise InvalidRule(refusal(f"Source {name!r}: expected fields by name but got fields={fields!r}", fix))
         given = {**declared, **(fields or {})}
@@ -236,13 +236,13 @@ def restored(known: Declaration) -> Source:
 
 
 def _kind(source: str, field: str, type_: PlainType) -> Kind:
-    if not _is_identifier(field) or field.startswith("__"):
+    if not isinstance(field, str) or not field.isidentifier() or field.startswith("__"):
         raise InvalidRule(refusal(f"Source {source!r}: expected a field name that is an identifier but got {field!r}"))
     if isinstance(type_, Unit):
         return type_.measure
     if isinstance(type_, Sort):
         return type_
-    kind = _TYPES.get(type_) if _is_type(type_) else None
+    kind = _TYPES.get(type_) if isinstance(type_, type) else None
     if kind is None:
         fix = [("fix", f"declare a unit, str, int, float, bool, position, instant or choice(…): {field}=metres")]
         if isinstance(type_, type) and issubclass(type_, Enum):
@@ -267,18 +267,6 @@ def _check_forecast(
     if is_ageing:
         fix = [("fix", "leave stale_after out: a prediction says itself until when it is valid")]
         raise InvalidRule(refusal(f"Source {name!r}: expected a forecast without stale_after", fix))
-
-
-def _is_mapping(value: object) -> bool:
-    return isinstance(value, Mapping)
-
-
-def _is_type(value: object) -> bool:
-    return isinstance(value, type)
-
-
-def _is_identifier(value: object) -> bool:
-    return isinstance(value, str) and value.isidentifier()
 
 
 def _observed(known: Declaration, name: str) -> Expression:

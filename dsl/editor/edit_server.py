@@ -11,6 +11,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import attrs
+
 from cartesius.errors import InvalidArgument
 from cartesius.installation import needing
 from cartesius.pages.local_pages import Page
@@ -61,10 +63,7 @@ def backtest(saved: str, draft: str, file: str, data: Path) -> Json:
         "before": found.hours("before"),
         "after": found.hours("after"),
         "begun": begun(found),
-        "statuses": [
-            {"before": each.before, "after": each.after, "subjects": each.subjects, "hours": each.hours}
-            for each in found.statuses
-        ],
+        "statuses": [attrs.asdict(each) for each in found.statuses],
         "rules": [
             {
                 "rule": each.rule,

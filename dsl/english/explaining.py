@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 from cartesius import Engine
 from dsl.judgements.dependencies import leaves
 from dsl.meaning.shared_terms import Slots
-from dsl.terms.aggregates import Total
 from dsl.terms.related_rows import equalities, pairings, tallyings
-from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, conditions
-from dsl.terms.terms import Comparison, Observation, parts, sources
+from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, conditions, walked
+from dsl.terms.terms import Comparison, Observation, Prediction, Total, parts, source_names
 from dsl.terms.texts import label, text
-from dsl.terms.timed_terms import Prediction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from cartesius import Reactive
     from dsl.terms.links import Link
@@ -53,7 +51,7 @@ class Plan:
         self._name, self._sources, self._links, self._statements, self._only = name, sources, links, statements, only
         self._subject = sources[0]
         self._by_source = {link.source.name: link for link in links}
-        self._rules = list(_walked(statements, 0))
+        self._rules = [(len(around), statement) for around, statement in walked(statements)]
 
     def text(self, table: Reactive) -> str:
         """Return the explanation; ``table`` is the pack's table of verdicts."""
@@ -86,7 +84,9 @@ class Plan:
             else:
                 link = self._by_source[source.name]
                 how = f"the row whose {source.key} is {text(link.value)}, by index"
-            used = [field for field, _ in source.fields if self._reads(source, field)]
+            used = [
+                field for field, _ in source.fields if any(_mentions(leaf, source, field) for leaf in self._leaves())
+            ]
             held = "the newest predictions" if source.forecast else "one row"
             memory = f"{held} in memory" if source.key is None else f"{held} in memory for each {source.key}"
             lines.append(f"{source.name}: {how}; {memory}; rules read {', '.join(used) or 'nothing of it'}")
@@ -178,7 +178,7 @@ class Plan:
         while source.name in self._by_source:
             link = self._by_source[source.name]
             way.append(f"{link.source.name}.{link.source.key} == {text(link.value)}")
-            if not (linked := [each for each in self._sources if each.name in _named(link.value)]):
+            if not (linked := [each for each in self._sources if each.name in source_names(link.value)]):
                 return f"every {subject}, if its key is {text(link.value)}"
             source = linked[0]
         return f"each {subject} linked to it, by {_count(len(way), 'index', 'indexes')}: {', '.join(way)}"
@@ -206,24 +206,10 @@ class Plan:
         inside = " and, where it turns out otherwise, what is inside" if n_conditions else ""
         return f"{' and '.join(counts)}{inside}"
 
-    def _reads(self, source: Declaration, field: str) -> bool:
-        return any(_mentions(leaf, source, field) for leaf in self._leaves())
-
-
-def _walked(statements: Sequence[Statement], depth: int) -> Iterator[tuple[int, Statement]]:
-    for statement in statements:
-        yield depth, statement
-        if not isinstance(statement, Requirement):
-            yield from _walked(statement.body, depth + 1)
-
 
 def _mentions(term: Term, source: Declaration, field: str) -> bool:
     observed = [part for part in parts(term) if isinstance(part, Observation | Prediction)]
     return any((part.source.name, part.field) == (source.name, field) for part in observed)
-
-
-def _named(term: Term) -> set[str]:
-    return {source.name for source in sources(term)}
 
 
 def _shown(leaf: Term) -> str:

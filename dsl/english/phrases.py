@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import attrs
 
 from dsl.english.naming import ARTICLES, Names, called
-from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, TRUTH, Measure, turn
 from dsl.terms.negations import conjuncts, operands_of, positive
 from dsl.terms.terms import (
@@ -33,11 +32,13 @@ from dsl.terms.terms import (
     Not,
     Now,
     Observation,
+    Prediction,
     Sign,
+    Throughout,
+    Total,
     limit_last,
 )
 from dsl.terms.texts import constant, text
-from dsl.terms.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

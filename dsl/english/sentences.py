@@ -19,19 +19,18 @@ import attrs
 
 from dsl.english.naming import ARTICLES, Names, called
 from dsl.english.phrases import clauses, listed, noun, phrase, plural, together
-from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import TRUTH, Choice, Measure
 from dsl.terms.negations import conjuncts, positive
-from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, conditions
-from dsl.terms.terms import Comparison, Junction, Named, Observation, all_parts
+from dsl.terms.statements import EVERY_PAIR, Against, Located, conditions, requirements
+from dsl.terms.terms import Comparison, Junction, Named, Observation, Prediction, Total, all_parts
 from dsl.terms.texts import text
-from dsl.terms.timed_terms import Prediction
+from dsl.writing.durations import duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dsl.terms.links import Link
-    from dsl.terms.statements import Statement
+    from dsl.terms.statements import Block, Requirement, Statement
     from dsl.terms.terms import Declaration, Term
 
 COLUMNS = (
@@ -112,7 +111,7 @@ class Describer:
 
     def _rules(self) -> list[list[str]]:
         groups: dict[str, list[str]] = {}
-        for guards, requirement in _requirements(self.statements, ()):
+        for guards, requirement in requirements(self.statements):
             located = [guard for guard in guards if isinstance(guard, Located)]
             place = self._place(located[-1]) if located else "everywhere"
             groups.setdefault(place, []).append(self.sentence(guards, requirement))
@@ -124,7 +123,7 @@ class Describer:
             for place, sentences in groups.items()
         ]
 
-    def sentence(self, guards: tuple[Statement, ...], requirement: Requirement) -> str:
+    def sentence(self, guards: tuple[Block, ...], requirement: Requirement) -> str:
         """Return the sentence of one requirement under its conditions, outer first."""
         subject = self.sources[0]
         about = [self._bound(guard) for guard in guards if isinstance(guard, Located)]
@@ -199,7 +198,7 @@ class Describer:
                 for field, _ in source.fields
                 if (source.name, field) in looked_at
             ]
-            age = "" if source.stale_after is None else f", missing when older than {_duration(source.stale_after)}"
+            age = "" if source.stale_after is None else f", missing when older than {duration_text(source.stale_after)}"
             name = source.name.replace("_", " ")
             lines.append(f"  {name}: {self._rows(source)}{age}{'; ' if fields else ''}{', '.join(fields)}")
         return ["Where the figures come from", *lines]
@@ -272,17 +271,6 @@ def _where(located: Located) -> Term:
     return located.condition.left
 
 
-def _requirements(
-    statements: Sequence[Statement], guards: tuple[Statement, ...]
-) -> Iterator[tuple[tuple[Statement, ...], Requirement]]:
-    """Yield each requirement with the statements around it, in the order written."""
-    for statement in statements:
-        if isinstance(statement, Requirement):
-            yield guards, statement
-        else:
-            yield from _requirements(statement.body, (*guards, statement))
-
-
 def _unit(source: Declaration, field: str) -> str:
     kind = source.kind(field)
     match kind:
@@ -293,13 +281,6 @@ def _unit(source: Declaration, field: str) -> str:
         case _:
             shown = _SHOWN.get(kind.name, kind.name)
     return f"{shown}, optional" if field in source.optional else shown
-
-
-def _duration(microseconds: int) -> str:
-    """Return a duration in the largest unit that it is a whole number of."""
-    units = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1, "µs"))
-    size, symbol = next(each for each in units if microseconds % each[0] == 0)
-    return f"{microseconds // size} {symbol}"
 
 
 def _one_line(said: str) -> str:

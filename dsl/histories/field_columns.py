@@ -20,6 +20,9 @@ from dsl.terms.dimensions import INSTANT, NUMBER, POSITION, TRUTH, is_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from dsl.terms.dimensions import Kind
     from dsl.terms.terms import Declaration
 
@@ -145,6 +148,23 @@ def too_large(where: str, error: pa.ArrowInvalid) -> InvalidArgument:
 def schema_of(source: Declaration) -> Mapping[str, pa.DataType]:
     """Return the columns of a source that is read, with the time first."""
     return {TIME: MOMENT, **{name: stored(kind) for name, kind in source.fields}}
+
+
+def times_of(table: pa.Table) -> NDArray[np.int64]:
+    """Return the event times of rows that are read, in microseconds since the epoch."""
+    found: NDArray[np.int64] = table.column(TIME).cast(pa.int64()).to_numpy()
+    return found
+
+
+def rows_of(table: pa.Table) -> list[dict[str, Any]]:
+    """Return rows that are read as the mappings that an engine takes, without their times: positions are pairs."""
+    columns = {}
+    for name in table.column_names:
+        if name != TIME:
+            column = table.column(name)
+            values = column.to_pylist()
+            columns[name] = [value and tuple(value) for value in values] if column.type == PAIR else values
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _values(kind: Kind, column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, dict[int, str]]:

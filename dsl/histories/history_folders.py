@@ -13,13 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.errors import InvalidArgument
-from dsl.histories.field_columns import MOMENT, PAIR, TIME, joined, schema_of
+from dsl.histories.field_columns import MOMENT, TIME, joined, rows_of, schema_of, times_of
 from dsl.histories.history_files import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
     from cartesius import Reactive
     from dsl.histories.history_files import Part, SourceFiles
@@ -160,7 +158,7 @@ class History:
                 (time, place, row)
                 for place, name in enumerate(self.sources)
                 if name in batch
-                for time, row in zip(_numbers(batch[name]), _values(batch[name]), strict=True)
+                for time, row in zip(times_of(batch[name]), rows_of(batch[name]), strict=True)
             ]
             inputs = list(self.sources.values())
             for time, place, row in sorted(rows, key=lambda each: each[:2]):
@@ -219,7 +217,7 @@ class _Cursor:
         """Let go of the rows before a time, and return them; None: all."""
         if self.table is None or not self.table.num_rows:
             return None
-        place = self.table.num_rows if until is None else int(np.searchsorted(_numbers(self.table), until))
+        place = self.table.num_rows if until is None else int(np.searchsorted(times_of(self.table), until))
         given, self.table = self.table.slice(0, place), self.table.slice(place)
         return given if place else None
 
@@ -232,7 +230,7 @@ def _stretch(cursors: list[_Cursor], until: int | None) -> Iterator[dict[str, pa
 
 def _in_order(part: Part, latest: int | None) -> int:
     """Return the last time of a part; refuse one that goes back."""
-    times = _numbers(part.table)
+    times = times_of(part.table)
     back = np.flatnonzero(np.diff(times) < 0)
     if len(back) or (latest is not None and times[0] < latest):
         place = int(back[0]) + 1 if len(back) else 0
@@ -243,19 +241,3 @@ def _in_order(part: Part, latest: int | None) -> int:
         )
         raise InvalidArgument(message)
     return int(times[-1])
-
-
-def _numbers(table: pa.Table) -> NDArray[np.int64]:
-    found: NDArray[np.int64] = table.column(TIME).cast(pa.int64()).to_numpy()
-    return found
-
-
-def _values(table: pa.Table) -> list[dict[str, Any]]:
-    """Return rows as the mappings that an engine takes: positions are pairs."""
-    columns = {}
-    for name in table.column_names:
-        if name != TIME:
-            column = table.column(name)
-            values = column.to_pylist()
-            columns[name] = [value and tuple(value) for value in values] if column.type == PAIR else values
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -14,13 +14,11 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from dsl.histories.field_columns import PAIR, TIME, joined
+from dsl.histories.field_columns import TIME, joined, rows_of, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TypeAlias
-
-    from numpy.typing import NDArray
 
     from dsl.histories.history_folders import History
     from dsl.terms.terms import Declaration
@@ -37,25 +35,15 @@ class Newest:
     Args:
         tables: By source, the rows, with their ``time``.
         first: The time of the first row of the whole history, in microseconds since the epoch; None: it has no rows.
-        last: That of the last that was read: the first one after the moment, if there is one.
     """
 
     tables: Kept
     first: int | None
-    last: int | None
 
     def rows(self, source: str) -> list[tuple[dict[str, Any], int]]:
         """Return the rows of a source, as an engine takes them, each with its time."""
         table = self.tables[source]
-        columns = {}
-        for name in table.column_names:
-            values = table.column(name)
-            is_pair = values.type == PAIR
-            columns[name] = [value and tuple(value) for value in values.to_pylist()] if is_pair else values.to_pylist()
-        times = _times(table).tolist()
-        names = [name for name in columns if name != TIME]
-        cells = zip(*(columns[name] for name in names), strict=True)
-        return [(dict(zip(names, row, strict=True)), time) for row, time in zip(cells, times, strict=True)]
+        return list(zip(rows_of(table), times_of(table).tolist(), strict=True))
 
 
 def newest(history: History, until: int) -> Newest:
@@ -71,22 +59,21 @@ def newest(history: History, until: int) -> Newest:
     declared = {name: files.source for name, files in history.files.items()}
     parts: dict[str, list[pa.Table]] = {name: [] for name in declared}
     held = dict.fromkeys(declared, 0)
-    first = last = None
+    first: int | None = None
     for batch in history.batches():
-        ends = [(int(_times(table)[0]), int(_times(table)[-1])) for table in batch.values()]
-        first = min(start for start, _ in ends) if first is None else first
-        last = max(end for _, end in ends)
+        start = min(int(times_of(table)[0]) for table in batch.values())
+        first = start if first is None else first
         for name, table in batch.items():
-            part = table.slice(0, int(np.searchsorted(_times(table), until, side="right")))
+            part = table.slice(0, int(np.searchsorted(times_of(table), until, side="right")))
             parts[name].append(part)
             held[name] += part.num_rows
             if held[name] > _MANY:
                 parts[name] = [_newest_of(declared[name], parts[name])]
                 held[name] = 0
-        if min(start for start, _ in ends) > until:
+        if start > until:
             break
     tables = {name: _newest_of(declared[name], each) for name, each in parts.items()}
-    return Newest(tables, first, last)
+    return Newest(tables, first)
 
 
 def _newest_of(source: Declaration, parts: list[pa.Table]) -> pa.Table:
@@ -101,8 +88,3 @@ def _newest_of(source: Declaration, parts: list[pa.Table]) -> pa.Table:
     # np.unique gives the first place of each value: of the rows turned round, that is the last.
     _, places = np.unique(keys[::-1], return_index=True)
     return table.take(pa.array(np.sort(len(keys) - 1 - places)))
-
-
-def _times(table: pa.Table) -> NDArray[np.int64]:
-    found: NDArray[np.int64] = table.column(TIME).cast(pa.int64()).to_numpy()
-    return found

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 from cartesius.errors import shortened
 from dsl.histories.field_columns import TIME, expected
 from dsl.terms.dimensions import INSTANT, NUMBER, POSITION, TRUTH, is_text
+from dsl.terms.instants import instant_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -220,12 +221,10 @@ def _is_number(given: object) -> TypeGuard[float]:
     return isinstance(given, float) and isfinite(given)
 
 
-def _instant(name: str, text: str) -> int:
+def _instant(name: str, text: str) -> int | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         message = f"{name}: expected a time such as 2020-06-30T12:00:00Z but got {shortened(text, 60)!r}"
         raise UnreadableRow(message) from None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    return instant_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))

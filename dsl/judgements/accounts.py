@@ -19,8 +19,7 @@ from dsl.meaning.evaluation import compiled
 from dsl.meaning.margins import written_measure
 from dsl.meaning.verdicts import Reason
 from dsl.terms.dimensions import INSTANT, Measure
-from dsl.terms.related_rows import alone as alone_in
-from dsl.terms.related_rows import slot_of, totals
+from dsl.terms.related_rows import each_alone, slot_of, totals
 from dsl.terms.related_rows import slots as slots_of
 from dsl.terms.statements import Against, Located, Requirement
 from dsl.terms.terms import Between, Comparison, Named, limit_last, parts, sources
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
     from dsl.meaning.verdicts import Shown, Verdict
     from dsl.terms.statements import Statement
     from dsl.terms.terms import Declaration, Term
-
-    _Around: TypeAlias = "tuple[tuple[Term, bool | None], ...]"
 
 Outcome: TypeAlias = Literal["holds", "fails", "undecided", "does not apply"]
 _BOUNDS: Final = {"<": "less than", "<=": "at most", ">": "more than", ">=": "at least", "==": "", "!=": "other than"}
@@ -91,8 +88,6 @@ class Account:
     """All of the pack, in the order of the rules."""
     rows: Mapping[str, Row]
     """By source, the row that was looked at; None: there was none."""
-    stale: tuple[str, ...]
-    """The sources whose row was too old to count."""
 
 
 @final
@@ -106,10 +101,6 @@ class Gathered:
     def __call__(self, *rows: Row) -> tuple[Row, ...]:
         """Return the rows."""
         return rows
-
-    def leniently(self) -> Gathered:
-        """Return itself: it evaluates nothing."""
-        return self
 
 
 def account(judge: Judge, rows: Sequence[Any], now: int) -> Account:
@@ -136,9 +127,23 @@ def account(judge: Judge, rows: Sequence[Any], now: int) -> Account:
     derived = () if judge.related is None else judge.related(rows)
     situation = situated(judge.sources, rows[:width], now, derived)
     walk = _Walk(situation, slots_of(judge.sources, judge.statements), judge.compilation)
-    found = tuple(walk.over(judge.statements, (), (), (), None))
+    found = tuple(walk.over(judge.statements, _Around()))
     seen = {source.name: row for source, row in zip(judge.sources, rows, strict=False)}
-    return Account(verdict, found, seen, tuple(sorted(situation.stale)))
+    return Account(verdict, found, seen)
+
+
+@attrs.frozen
+class _Around:
+    """What stands around a requirement: the conditions, what keeps those undecided that are, what they read; where."""
+
+    conditions: tuple[tuple[Term, bool | None], ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    reads: tuple[str, ...] = ()
+    place: str | int | None = None
+
+    @property
+    def applies(self) -> bool:
+        return all(holds is not False for _, holds in self.conditions)
 
 
 @attrs.frozen
@@ -149,69 +154,48 @@ class _Walk:
     slots: Mapping[str, int]
     compilation: Compilation
 
-    def over(
-        self,
-        statements: Sequence[Statement],
-        around: _Around,
-        doubts: tuple[Doubt, ...],
-        reads: tuple[str, ...],
-        place: str | int | None,
-    ) -> Iterator[Accounted]:
+    def over(self, statements: Sequence[Statement], around: _Around) -> Iterator[Accounted]:
         for each in statements:
             if isinstance(each, Requirement):
-                yield self.required(each, around, doubts, reads, place)
+                yield self.required(each, around)
             elif isinstance(each, Against):
-                for alone in alone_in(each):
-                    yield self.paired(each, alone, around, doubts, reads, place)
+                for alone in each_alone(each):
+                    yield self.paired(each, alone, around)
             else:
-                value = self.compilation.condition(each.condition, self.slots)(self.situation)
-                answer = None if value is None else bool(value)
-                doubt = self.compilation.doubt(each.condition, self.slots)
-                inner = each.place if isinstance(each, Located) else place
-                yield from self.over(
-                    each.body,
-                    (*around, (each.condition, answer)),
-                    (*doubts, doubt) if answer is None else doubts,
-                    _observed(each.condition, reads),
-                    inner,
+                answer, doubts = self.decided(each.condition, around)
+                inner = _Around(
+                    (*around.conditions, (each.condition, answer)),
+                    doubts,
+                    _observed(each.condition, around.reads),
+                    each.place if isinstance(each, Located) else around.place,
                 )
+                yield from self.over(each.body, inner)
 
-    def required(
-        self,
-        statement: Requirement,
-        around: _Around,
-        doubts: tuple[Doubt, ...],
-        reads: tuple[str, ...],
-        place: str | int | None,
-    ) -> Accounted:
-        condition = statement.condition
+    def decided(self, condition: Term, around: _Around) -> tuple[bool | None, tuple[Doubt, ...]]:
+        """Return whether a condition holds, and the doubts there are then."""
         answer = self.compilation.condition(condition, self.slots)(self.situation)
         if answer is None:
-            doubts = (*doubts, self.compilation.doubt(condition, self.slots))
-        is_inside = all(holds is not False for _, holds in around)
-        missing = missing_of(self.situation, doubts) if is_inside and not answer else ()
-        reason = described(statement, self.slots, place, self.compilation)(self.situation, missing)
-        outcome = _outcome(is_inside, None if answer else reason)
-        return Accounted(statement, reason, outcome, self.bound(condition), around, _observed(condition, reads))
+            return None, (*around.doubts, self.compilation.doubt(condition, self.slots))
+        return bool(answer), around.doubts
 
-    def paired(
-        self,
-        block: Against,
-        alone: Statement,
-        around: _Around,
-        doubts: tuple[Doubt, ...],
-        reads: tuple[str, ...],
-        place: str | int | None,
-    ) -> Accounted:
+    def required(self, statement: Requirement, around: _Around) -> Accounted:
+        condition = statement.condition
+        answer, doubts = self.decided(condition, around)
+        missing = missing_of(self.situation, doubts) if around.applies and not answer else ()
+        reason = described(statement, self.slots, around.place, self.compilation)(self.situation, missing)
+        outcome = _outcome(around, None if answer else reason)
+        reads = _observed(condition, around.reads)
+        return Accounted(statement, reason, outcome, self.bound(condition), around.conditions, reads)
+
+    def paired(self, block: Against, alone: Statement, around: _Around) -> Accounted:
         """Account for a requirement about pairs: with which others it does not hold."""
-        statement = _innermost(alone)
-        found = paired(self.slots[slot_of(block, alone)], place)(self.situation, doubts)
-        is_inside = all(holds is not False for _, holds in around)
+        statement, place = _innermost(alone), around.place
+        found = paired(self.slots[slot_of(block, alone)], place)(self.situation, around.doubts)
         name, because, written = statement.name, statement.because, text(statement.condition)
         nothing = Reason(name, written, place, because, severity=statement.severity, reference=statement.reference)
-        reason = nothing if found is None or not is_inside else found
-        observed = _observed(statement.condition, (*reads, block.other.name))
-        return Accounted(statement, reason, _outcome(is_inside, found), None, around, observed)
+        reason = nothing if found is None or not around.applies else found
+        reads = _observed(statement.condition, (*around.reads, block.other.name))
+        return Accounted(statement, reason, _outcome(around, found), None, around.conditions, reads)
 
     def bound(self, condition: Term) -> Bound | None:
         match condition:
@@ -234,8 +218,8 @@ class _Walk:
         return text(side), value, measure.symbol if measure else ""
 
 
-def _outcome(is_inside: bool, reason: Reason | None) -> Outcome:
-    if not is_inside:
+def _outcome(around: _Around, reason: Reason | None) -> Outcome:
+    if not around.applies:
         return "does not apply"
     if reason is None:
         return "holds"

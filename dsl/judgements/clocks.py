@@ -16,13 +16,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from cartesius.expressions.phases import Crossing
+from dsl.judgements.movements import first_change, slope
 from dsl.meaning.evaluation import Situation, compiled
 from dsl.meaning.raising import AS_WRITTEN, Compilation
 from dsl.meaning.term_expressions import expressed
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.terms.dimensions import MICROSECONDS, TRUTH
 from dsl.terms.related_rows import totals
-from dsl.terms.terms import Arithmetic, Between, Comparison, Named, Now, Sign, operands, parts, sources
+from dsl.terms.terms import Between, Comparison, Now, operands, parts, sources
 from dsl.terms.texts import text
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from dsl.terms.terms import Declaration, Term
 
 _AFFINE = "compare now, or a time from or to now, with the subject's own fields: vessel.eta - now <= 24 * hours"
-_NEARBY = 3
 
 
 def mentions_clock(term: Term) -> bool:
@@ -74,27 +74,20 @@ def _checked(term: Term, sides: tuple[Comparison, ...], subject: Declaration) ->
     if others:
         raise InvalidRule(_refused(term, f"it depends on {others[0]!r}, which changes while the clock stands still"))
     for side in sides:
-        slope = _slope(term, side.left) - _slope(term, side.right)
-        if abs(slope) > 1:
+        grows = _slope(side, term)
+        if abs(grows) > 1:
             raise InvalidRule(_refused(term, "it depends on now twice"))
-        if slope:
+        if grows:
             yield side
 
 
-def _slope(whole: Term, term: Term) -> int:
-    """How much ``term`` grows as the clock does: 1, 0 or -1, or the sum of such."""
-    match term:
-        case Now():
-            return 1
-        case Arithmetic("+" | "-" as operator, left, right):
-            return _slope(whole, left) + (1 if operator == "+" else -1) * _slope(whole, right)
-        case Sign("-", operand):
-            return -_slope(whole, operand)
-        case Named(_, operand):
-            return _slope(whole, operand)
-    if mentions_clock(term):
-        raise InvalidRule(_refused(whole, f"{text(term)} is more than a sum or a difference of now"))
-    return 0
+def _slope(side: Comparison, whole: Term) -> int:
+    """How much the distance of the two sides, in a condition, grows as the clock does."""
+
+    def refused(part: Term) -> InvalidRule:
+        return InvalidRule(_refused(whole, f"{text(part)} is more than a sum or a difference of now"))
+
+    return slope(side.left, Now(), refused) - slope(side.right, Now(), refused)
 
 
 def refuse_clock(call: str, term: Term) -> None:
@@ -132,7 +125,7 @@ class Crossings:
                 compilation.value(
                     _distance(compiled(each.left, slots, MICROSECONDS), compiled(each.right, slots, MICROSECONDS))
                 ),
-                _slope(each, each.left) - _slope(each, each.right),
+                _slope(each, each),
             )
             for each in comparisons
         ]
@@ -144,7 +137,7 @@ class Crossings:
                 expressed(each),
                 expressed(each.left, MICROSECONDS),
                 expressed(each.right, MICROSECONDS),
-                _slope(each, each.left) - _slope(each, each.right),
+                _slope(each, each),
             )
             for each in self._comparisons
         )
@@ -153,18 +146,12 @@ class Crossings:
         """Return the first instant after ``time`` at which a comparison changes; None: none does."""
         return min((found for side in self._sides if (found := self._next(row, time, *side)) is not None), default=None)
 
-    def _next(self, row: Any, time: int, holds: Evaluate, apart: Evaluate, slope: int) -> int | None:
+    def _next(self, row: Any, time: int, holds: Evaluate, apart: Evaluate, grows: int) -> int | None:
         distance = apart(Situation((row,), time))
         if distance is None:
             return None
-        near = math.floor(time - distance * slope)
-        before = None
-        for instant in range(max(time, near - _NEARBY), near + _NEARBY):  # ± what floats may have rounded
-            truth = holds(Situation((row,), instant))
-            if instant > time and before is not None and truth != before:
-                return instant
-            before = truth
-        return None
+        near = math.floor(time - distance * grows)
+        return first_change(lambda instant: holds(Situation((row,), instant)), near, time)
 
 
 def _distance(left: Evaluate, right: Evaluate) -> Evaluate:

@@ -19,7 +19,7 @@ from cartesius.expressions.missing_values import Asked, Form, form_of, is_there
 from dsl.columns.judgement_forms import form_of_considered
 from dsl.judgements.clocks import comparisons_with_now
 from dsl.judgements.presence import Presence, situated, time_of
-from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
+from dsl.meaning.raising import Compiled
 from dsl.meaning.schedules import Forecasting
 from dsl.terms.statements import conditions
 from dsl.terms.terms import sources
@@ -72,12 +72,11 @@ def schedules(source: Declaration, predictions: Reactive) -> Reactive:
 
 @final
 @attrs.frozen
-class Considered:
+class Considered(Compiled):
     """A judgement of the subjects that are considered, in a tuple: None for one for which a condition is false."""
 
     judge: Judge | Passing | Gathered
     only: tuple[Term, ...]
-    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _only: tuple[Evaluate, ...] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -98,15 +97,6 @@ class Considered:
         if isinstance(form, Asked):
             return form.why
         return form_of_considered(form, self.only) if isinstance(form, Form) else form
-
-    def leniently(self) -> Considered:
-        """Return the judgement for which a condition that raises is unknown."""
-        return Considered(self.judge.leniently(), self.only, LENIENT)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what it was made from; closures are compiled anew."""
-        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
-        return Considered, (self.judge, self.only)
 
 
 def considered(name: str, results: Reactive, type_: type) -> Reactive:

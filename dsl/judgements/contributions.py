@@ -8,7 +8,6 @@ Source: thesis, L23 and L25 (Group: empty, combine, inverse).
 from __future__ import annotations
 
 from collections import Counter
-from functools import reduce
 from typing import TYPE_CHECKING, Any, final
 
 import attrs
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from dsl.meaning.evaluation import Evaluate, Situation
     from dsl.meaning.raising import Compilation
     from dsl.meaning.reevaluation import Doubt
-    from dsl.terms.aggregates import Operation, Total
+    from dsl.terms.terms import Operation, Total
 
 
 @storable
@@ -154,14 +153,10 @@ def nothing_missing(_: Situation) -> tuple[str, ...]:
 def _added(left: tuple[tuple[Any, int], ...], right: tuple[tuple[Any, int], ...]) -> tuple[tuple[Any, int], ...]:
     if not left or not right:
         return left or right
-    counted = reduce(_counted, (left, right), Counter[Any]())
+    counted = Counter[Any](dict(left))
+    for each, number in right:
+        counted[each] += number
     return tuple(sorted((each, number) for each, number in counted.items() if number))
-
-
-def _counted(counter: Counter[Any], items: tuple[tuple[Any, int], ...]) -> Counter[Any]:
-    for each, number in items:
-        counter[each] += number
-    return counter
 
 
 def _opposite(items: tuple[tuple[Any, int], ...]) -> tuple[tuple[Any, int], ...]:

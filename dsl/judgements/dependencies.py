@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 from cartesius.data.records import Record
 from cartesius.results.unchanged_values import is_unchanged
 from dsl.meaning.foreseen import reading
-from dsl.terms.aggregates import Total
-from dsl.terms.terms import Constant, Now, Observation, observations, operands
-from dsl.terms.timed_terms import Prediction, Throughout
+from dsl.terms.terms import Constant, Now, Observation, Prediction, Throughout, Total, observations, operands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -95,10 +93,6 @@ class Leaves:
     def mask_of(self, slot: int) -> int:
         """Return the bit of a requirement about pairs."""
         return self._pairs[slot]
-
-    def of(self, mask: int) -> tuple[Term, ...]:
-        """Return the leaves that have the bits of ``mask``."""
-        return tuple(leaf for leaf, bit in self._bits.items() if bit & mask)
 
     def read(self, situation: Situation) -> tuple[Any, ...]:
         """Compute the leaves that are no fields of rows."""

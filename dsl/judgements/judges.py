@@ -27,10 +27,10 @@ from dsl.judgements.dependencies import Leaves
 from dsl.judgements.presence import comparable, situated, time_of
 from dsl.judgements.remembering import Judged, Memory
 from dsl.judgements.requirement_checks import paired, required
-from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, called, links_raised, undeclared
+from dsl.meaning.raising import Compilation, Compiled, called, links_raised, undeclared
 from dsl.meaning.reevaluation import EVERYTHING, Guarded, Required, Run
 from dsl.meaning.shared_terms import Slots
-from dsl.terms.related_rows import alone, pair_slots, slot_of
+from dsl.terms.related_rows import each_alone, pair_slots, slot_of
 from dsl.terms.related_rows import slots as slots_of
 from dsl.terms.statements import Against, Located, Requirement, Statement, conditions
 
@@ -79,7 +79,7 @@ class Evaluations:
 
 @final
 @attrs.frozen
-class Judge:
+class Judge(Compiled):
     """The judgement of a pack, as a function of one row a source, the subject's first; None where there is no row.
 
     After them come the rows of the tables of its relations (`related_rows`), if it has any; ``related`` makes of all
@@ -99,7 +99,6 @@ class Judge:
     statements: tuple[Statement, ...]
     related: Related | None = attrs.field(default=None, eq=False, repr=False)
     links: tuple[Link, ...] = attrs.field(default=(), eq=False, repr=False)
-    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     version: str = attrs.field(default="", eq=False, repr=False)
     """That of the pack, which its verdicts carry."""
     evaluations: Evaluations = attrs.field(init=False, eq=False, repr=False, factory=Evaluations)
@@ -135,16 +134,10 @@ class Judge:
         return form if isinstance(form, Form) or self.related is None or has_forecasts else Asked(form)
 
     def leniently(self) -> Judge:
-        """Return the judge for whom a condition that raises is unknown; both count what they do together."""
-        related = None if self.related is None else self.related.leniently()
-        found = Judge(self.sources, self.statements, related, self.links, LENIENT, self.version)
+        """Return the judge for whom what raises is unknown; both count what they do together."""
+        found = super().leniently()
         object.__setattr__(found, "evaluations", self.evaluations)
         return found
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what it was made from; closures are compiled anew."""
-        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of a judge stays in it
-        return Judge, (self.sources, self.statements, self.related, self.links, AS_WRITTEN, self.version)
 
     def _judged(self, rows: tuple[Mapping[str, Any] | None, ...], now: int | None) -> Verdict:
         subject = rows[0][self.sources[0].key]  # type: ignore[index]  # the subject is there
@@ -164,7 +157,8 @@ class Judge:
         if last is None or before is None:
             run = Run(situation, EVERYTHING, [None] * self._sizes[0], [None] * self._sizes[1])
         else:
-            changed = self._changed((*before[:width], *last.derived), (*rows[:width], *derived))
+            then, here = (*before[:width], *last.derived), (*rows[:width], *derived)
+            changed = self.leaves.changed(comparable(self.sources, then), comparable(self.sources, here))
             changed |= self.leaves.changed_readings(last.readings, readings)
             if self._links_raised(before) != situation.raised:
                 changed = EVERYTHING
@@ -177,9 +171,6 @@ class Judge:
             judged = Judged(references, derived, now, readings, run.answers, run.reasons, verdict)
             self.memory.remember(subject, judged, last)
         return verdict
-
-    def _changed(self, before: Sequence[Row], rows: Sequence[Row]) -> int:
-        return self.leaves.changed(comparable(self.sources, before), comparable(self.sources, rows))
 
 
 @final
@@ -195,7 +186,7 @@ class _Compiler:
 
     def check(self, statement: Statement, place: str | int | None) -> Iterator[Guarded | Required]:
         if isinstance(statement, Against):
-            for requirement in alone(statement):
+            for requirement in each_alone(statement):
                 slot = self.slots[slot_of(statement, requirement)]
                 yield self.required(self.leaves.mask_of(slot), paired(slot, place), called(requirement))
             return

@@ -18,9 +18,19 @@ from dsl.meaning.evaluation import Situation, compiled, span
 from dsl.meaning.schedules import SCHEDULE, extended
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.terms.dimensions import MICROSECONDS, TRUTH
-from dsl.terms.terms import Arithmetic, Between, Comparison, Named, Observation, Sign, operands, parts
+from dsl.terms.terms import (
+    Arithmetic,
+    Between,
+    Comparison,
+    Named,
+    Observation,
+    Prediction,
+    Sign,
+    Throughout,
+    operands,
+    parts,
+)
 from dsl.terms.texts import label, text
-from dsl.terms.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -148,25 +158,38 @@ def _next_truth(part: Comparison, moved: Observation, slots: Mapping[str, int]) 
         left, right = first(situation), second(situation)
         if left is None or right is None or not math.isfinite(left - right):
             return None
-        near = math.floor(instant - (left - right) / grows)
-        before = None
-        for time in range(max(instant, near - _NEARBY), near + _NEARBY):  # ± what floats may have rounded
-            truth = at(situation, time)
-            if time > instant and before is not None and truth != before:
-                return time
-            before = truth
-        return None
+        return first_change(lambda time: at(situation, time), math.floor(instant - (left - right) / grows), instant)
 
     return follow
 
 
-def slope(term: Term, moved: Term) -> int:
+def first_change(truth_at: Callable[[int], Any], near: int, after: int) -> int | None:
+    """Return the first instant later than ``after`` at which a truth value is another; it is about ``near``, if at all.
+
+    >>> first_change(lambda instant: instant >= 7, 6, 0)
+    7
+    """
+    before = None
+    for instant in range(max(after, near - _NEARBY), near + _NEARBY):  # ± what floats may have rounded
+        truth = truth_at(instant)
+        if instant > after and before is not None and truth != before:
+            return instant
+        before = truth
+    return None
+
+
+def slope(term: Term, moved: Term, refused: Callable[[Term], InvalidRule] | None = None) -> int:
     """Return how much ``term`` grows as ``moved`` grows by one: 0 where it does not depend on it, or jumps.
 
     >>> from dsl import Source, instant
     >>> ship = Source("ship", key="id", id=int, eta=instant, etd=instant)
     >>> slope((ship.etd - ship.eta).term, ship.eta.term)
     -1
+
+    Args:
+        term: A quantity or an instant.
+        moved: What moves.
+        refused: What makes the error of the part that depends on it in another way; None: one of this module.
 
     Raises:
         InvalidRule: It depends on it in another way than by sums and differences.
@@ -175,14 +198,16 @@ def slope(term: Term, moved: Term) -> int:
         return 1
     match term:
         case Arithmetic("+" | "-" as operator, left, right):
-            return slope(left, moved) + (1 if operator == "+" else -1) * slope(right, moved)
+            return slope(left, moved, refused) + (1 if operator == "+" else -1) * slope(right, moved, refused)
         case Sign("-", operand):
-            return -slope(operand, moved)
+            return -slope(operand, moved, refused)
         case Named(_, operand):
-            return slope(operand, moved)
+            return slope(operand, moved, refused)
         case Prediction():
             return 0  # it is the same until another prediction is valid
     if any(part == moved for part in _direct(term)):
+        if refused is not None:
+            raise refused(term)
         fix = [("fix", f"write it as a comparison of {text(moved)}, or of a time from or to it, with the other terms")]
         summary = f"{text(term)}: expected a sum or a difference of {text(moved)}, so that its next change is known"
         raise InvalidRule(refusal(summary, fix))

@@ -21,7 +21,7 @@ from cartesius.expressions.missing_values import Form, Lifted, Observed, both, i
 from dsl.columns.simplifying import simplified
 from dsl.judgements.judges import Judge
 from dsl.judgements.presence import situated, time_of
-from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, undeclared
+from dsl.meaning.raising import Compiled, undeclared
 from dsl.meaning.term_expressions import InexpressibleError, expressed
 from dsl.terms.statements import Conditional, Requirement
 from dsl.terms.terms import Junction, Not
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @final
 @attrs.frozen
-class PairJudge:
+class PairJudge(Compiled):
     """The judgement of one pair, as a function of the rows of the subject and its links, and of the other's row.
 
     A finding is the number of a requirement that does not hold, the reason, and the values that it shows, which make no
@@ -58,7 +58,6 @@ class PairJudge:
 
     sources: tuple[Declaration, ...]
     pairing: Pairing
-    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _judges: tuple[tuple[Evaluate, Judge], ...] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -90,15 +89,6 @@ class PairJudge:
             return not all(holds(situation) for holds, _ in self._judges)
         except KeyError as error:
             raise undeclared(error) from error
-
-    def leniently(self) -> PairJudge:
-        """Return the judgement for which a condition that raises is unknown."""
-        return PairJudge(self.sources, self.pairing, LENIENT)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what it was made from; closures are compiled anew."""
-        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
-        return PairJudge, (self.sources, self.pairing)
 
 
 def formula(rule: Statement) -> Term:

@@ -23,16 +23,15 @@ from dsl.judgements.clocks import mentions_clock
 from dsl.judgements.movements import following, moving
 from dsl.judgements.presence import situated, time_of
 from dsl.meaning.evaluation import Situation, compiled
-from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
+from dsl.meaning.raising import Compilation, Compiled
 from dsl.meaning.schedules import extended
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.terms.dimensions import INSTANT
-from dsl.terms.related_rows import alone, slot_of
+from dsl.terms.related_rows import each_alone, slot_of
 from dsl.terms.related_rows import slots as slots_of
 from dsl.terms.statements import Against, Requirement, Statement, conditions
-from dsl.terms.terms import Observation, all_parts, observations
+from dsl.terms.terms import Observation, Prediction, Throughout, all_parts, observations
 from dsl.terms.texts import label, text
-from dsl.terms.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,7 +57,7 @@ class Passage:
 
 @final
 @attrs.frozen
-class Passing:
+class Passing(Compiled):
     """The passages of a subject, as a function of one row a source, like a judgement.
 
     >>> from dsl import RulePack, Source, instant, require
@@ -78,7 +77,6 @@ class Passing:
     field: str
     within: int
     related: Related | None = attrs.field(default=None, eq=False, repr=False)
-    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _span: Evaluate = attrs.field(init=False, eq=False, repr=False)
     _is_allowed: Evaluate = attrs.field(init=False, eq=False, repr=False)
     _changes: tuple[Next, ...] = attrs.field(init=False, eq=False, repr=False)
@@ -125,16 +123,6 @@ class Passing:
     def _moved(self) -> Observation:
         return Observation(self.sources[0], self.field)
 
-    def leniently(self) -> Passing:
-        """Return the passages where an instant at which a rule raises is none at which it is known to be allowed."""
-        related = None if self.related is None else self.related.leniently()
-        return Passing(self.sources, self.statements, self.field, self.within, related, LENIENT)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what it was made from; closures are compiled anew."""
-        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
-        return Passing, (self.sources, self.statements, self.field, self.within, self.related)
-
 
 def _looked_at(moved: Observation, within: int) -> Evaluate:
     """The span of instants that are looked at: from the planned one on; None where that is missing."""
@@ -155,7 +143,7 @@ def _allowed(statements: tuple[Statement, ...], slots: Mapping[str, int], compil
 
 def _check(statement: Statement, slots: Mapping[str, int], compilation: Compilation) -> Evaluate:
     if isinstance(statement, Against):
-        pairs = [slots[slot_of(statement, each)] for each in alone(statement)]
+        pairs = [slots[slot_of(statement, each)] for each in each_alone(statement)]
         return lambda situation: not any(situation.rows[slot]["findings"] for slot in pairs)  # type: ignore[index]  # rows of pairs are never missing
     holds = compilation.condition(statement.condition, slots)
     if isinstance(statement, Requirement):

@@ -27,7 +27,7 @@ from cartesius.data.records import Record
 from cartesius.expressions.phases import Phases
 from dsl.judgements.clocks import Crossings
 from dsl.meaning.evaluation import Situation
-from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, undeclared
+from dsl.meaning.raising import Compiled, undeclared
 from dsl.meaning.schedules import extended
 from dsl.meaning.term_expressions import NOW, STALE, InexpressibleError, expressed
 from restrictions.gates.life_stages import Stage
@@ -44,7 +44,7 @@ _AGED: Final[Any] = Record({})
 
 @final
 @attrs.frozen
-class Presence:
+class Presence(Compiled):
     """What becomes of the rows of a source by the clock: a life, for `life_stages`.
 
     >>> from dsl import Source
@@ -61,7 +61,6 @@ class Presence:
     """What depends on the clock, in the rules and in `only`."""
     only: tuple[Term, ...] = ()
     """Conditions on the row and the clock: the row is seen unless one is false."""
-    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _crossings: Crossings = attrs.field(init=False, eq=False, repr=False)
     _only: tuple[Evaluate, ...] = attrs.field(init=False, eq=False, repr=False)
 
@@ -73,11 +72,14 @@ class Presence:
 
     def come(self, before: Any, value: Any, time: Time, now: Time) -> Stage | None:
         """Return what the row that has come is at first."""
-        return self._told_stage(value, time, now)
+        return self.go_on(value, time, now)
 
-    def go_on(self, keeps: Any, time: Time, now: int) -> Stage | None:
+    def go_on(self, keeps: Any, time: Time, now: Time) -> Stage | None:
         """Return what the row is from ``now`` on."""
-        return self._told_stage(keeps, time, now)
+        try:
+            return self._stage(keeps, time, now)
+        except KeyError as error:
+            raise undeclared(error) from error
 
     def in_columns(self) -> Phases | None:
         """Return what it does in expressions; None if there is none for a condition."""
@@ -88,49 +90,28 @@ class Presence:
         name, lasts = self.source.name, self.source.stale_after
         return Phases(name, self.source.key, only, self._crossings.in_columns(), lasts, NOW, STALE)
 
-    def leniently(self) -> Presence:
-        """Return what becomes of them where a condition that raises is unknown."""
-        return Presence(self.source, self.comparisons, self.only, LENIENT)
-
-    def _told_stage(self, row: Any, time: Time, now: Time) -> Stage | None:
-        try:
-            return self._stage(row, time, now)
-        except KeyError as error:
-            raise undeclared(error) from error
-
     def _stage(self, row: Any, time: Time, now: Time) -> Stage | None:
         present = int(now) if math.isfinite(now) else None
-        if self._is_stale(time, now):
-            return Stage(self._marked(self._without_values(row), present), row, None)
+        lasts = self.source.stale_after
+        if lasts is not None and now - time >= lasts:
+            key = self.source.key
+            aged = Record({**{name: row[name] if name == key else None for name in row}, STALE: True})
+            return Stage(self._marked(aged, present), row, None)
         answers = (holds(Situation((row,), present)) for holds in self._only)
         is_seen = not any(answer is not None and not answer for answer in answers)
         until = self._until(row, time, present)
-        if not is_seen and until is None:
-            return None
-        if not is_seen:
-            return Stage(None, row, until)
-        return Stage(self._marked(row, present), row, until)
+        if is_seen:
+            return Stage(self._marked(row, present), row, until)
+        return None if until is None else Stage(None, row, until)
 
     def _marked(self, row: Any, now: int | None) -> Any:
         return Record(extended(row, {NOW: now})) if self.comparisons else row
-
-    def _is_stale(self, time: Time, now: Time) -> bool:
-        return self.source.stale_after is not None and now - time >= self.source.stale_after
-
-    def _without_values(self, row: Any) -> Record:
-        key = self.source.key
-        return Record({**{name: row[name] if name == key else None for name in row}, STALE: True})
 
     def _until(self, row: Any, time: Time, now: int | None) -> int | None:
         changes = [] if now is None else [self._crossings.after(row, now)]
         if self.source.stale_after is not None and math.isfinite(time):
             changes.append(int(time) + self.source.stale_after)
         return min((change for change in changes if change is not None), default=None)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what it was made from; closures are compiled anew."""
-        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
-        return Presence, (self.source, self.comparisons, self.only)
 
 
 def situated(

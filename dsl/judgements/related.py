@@ -16,7 +16,7 @@ import attrs
 
 from dsl.judgements.pairs import PairJudge, findings_of, fold, shown
 from dsl.judgements.tallies import ASTRAY, Contributing, GroupOf, Tallied, unknown
-from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
+from dsl.meaning.raising import Compiled
 from dsl.terms.related_rows import Pairing, Tallying, equalities, pairings, tallyings
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ Rows: TypeAlias = "Sequence[Row] | None"
 
 @final
 @attrs.frozen
-class Related:
+class Related(Compiled):
     """What the relations of a pack come to, as a function of one row a source and then of one a table of a relation.
 
     One row comes out for each requirement about pairs, with what was found, and one for each total: in the order of the
@@ -45,7 +45,6 @@ class Related:
 
     sources: tuple[Declaration, ...]
     statements: tuple[Statement, ...]
-    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     pairings: tuple[Pairing, ...] = attrs.field(init=False, eq=False, repr=False)
     tallyings: tuple[Tallying, ...] = attrs.field(init=False, eq=False, repr=False)
     _tallied: tuple[Tallied, ...] = attrs.field(init=False, eq=False, repr=False)
@@ -92,7 +91,7 @@ class Related:
         """
         given: list[Any] = []
         for pairing, number in zip(self.pairings, self._n_tables, strict=True):
-            judge = PairJudge(self.sources, pairing, self.compilation)
+            judge = PairJudge(self.sources, pairing, compilation=self.compilation)
             others = tables.get(pairing.other.name)
             pairs = [judge(rows, other, now) for other in ([None] if others is None else others)]
             given += [shown(fold(pairs)), *[None] * (number - 1)]
@@ -105,18 +104,11 @@ class Related:
         if counted is None:
             return [*[None] * is_grouped, unknown(tallying)]
         own = [rows[0]] if tallying.source.another_of is not None else []  # taken out again
-        tally = Contributing(tallying, self.compilation).tally([*counted, *own])
-        grouped = [tally.get(GroupOf(tallying, self.sources, self.compilation)(*rows))] if is_grouped else []
-        return [*grouped, tally.get(ASTRAY)]
-
-    def leniently(self) -> Related:
-        """Return what they come to where a part that raises is unknown."""
-        return Related(self.sources, self.statements, LENIENT)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what it was made from."""
-        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
-        return Related, (self.sources, self.statements)
+        tally = Contributing(tallying, compilation=self.compilation).tally([*counted, *own])
+        if not is_grouped:
+            return [tally.get(ASTRAY)]
+        group = GroupOf(tallying, self.sources, compilation=self.compilation)
+        return [tally.get(group(*rows)), tally.get(ASTRAY)]
 
 
 def tables_of(pairing: Pairing) -> int:

@@ -14,6 +14,8 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
+import attrs
+
 from cartesius.data.records import Record
 
 if TYPE_CHECKING:
@@ -26,23 +28,17 @@ if TYPE_CHECKING:
 
 
 @final
+@attrs.define(eq=False, repr=False, weakref_slot=False)
 class Judged:
     """One judgement: what it was made from, the outcome of each condition and requirement, and the verdict."""
 
-    __slots__ = ("_rows", "answers", "derived", "now", "readings", "reasons", "verdict")
-
-    def __init__(
-        self,
-        rows: References,
-        derived: tuple[Row, ...],
-        now: int | None,
-        readings: tuple[Any, ...],
-        answers: list[bool | None],
-        reasons: list[Reason | None],
-        verdict: Verdict,
-    ) -> None:
-        self._rows, self.derived, self.now, self.readings = rows, derived, now, readings
-        self.answers, self.reasons, self.verdict = answers, reasons, verdict
+    _rows: References
+    derived: tuple[Row, ...]
+    now: int | None
+    readings: tuple[Any, ...]
+    answers: list[bool | None]
+    reasons: list[Reason | None]
+    verdict: Verdict
 
     def is_of(self, rows: Sequence[Row]) -> bool:
         """Whether it was made from these very rows."""

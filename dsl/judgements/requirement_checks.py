@@ -91,7 +91,7 @@ def missing_of(situation: Situation, doubts: tuple[Doubt, ...]) -> tuple[str, ..
 
 def shown_values(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, Evaluate, str], ...]:
     """Return what a reason shows: every observation in its unit, then what is compared, in that of the rule."""
-    shown = {label(each): (as_it_is(each, slots), _symbol(each)) for each in observations(condition)}
+    shown = {label(each): (as_it_is(each, slots), each.kind.symbol) for each in observations(condition)}
     shown.update(foreseen.shown(condition, slots))
     for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
         first, second, *_ = operands(comparison)
@@ -100,7 +100,3 @@ def shown_values(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, 
             if not isinstance(side, Observation):
                 shown[text(side)] = (compiled(side, slots, measure), measure.symbol if measure else "")
     return tuple((name, evaluate, symbol) for name, (evaluate, symbol) in shown.items())
-
-
-def _symbol(term: Term) -> str:
-    return term.kind.symbol if isinstance(term.kind, Measure) else ""

@@ -18,7 +18,7 @@ import attrs
 
 from dsl.judgements.contributions import Contribution, Part, nothing_missing
 from dsl.meaning.evaluation import Situation, compiled
-from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, hashed, undeclared
+from dsl.meaning.raising import Compilation, Compiled, hashed, undeclared
 from dsl.meaning.term_expressions import STALE
 from dsl.terms.dimensions import Measure
 from dsl.terms.texts import text
@@ -39,11 +39,10 @@ ASTRAY = ()
 
 @final
 @attrs.frozen
-class Contributing:
+class Contributing(Compiled):
     """What a row adds to each total of a tallying. Its `repr` is deterministic."""
 
     tallying: Tallying
-    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _key: Evaluate | None = attrs.field(init=False, eq=False, repr=False)
     _key_doubt: Doubt = attrs.field(init=False, eq=False, repr=False)
     _parts: tuple[Part, ...] = attrs.field(init=False, eq=False, repr=False)
@@ -88,19 +87,10 @@ class Contributing:
             found[key] = add(found.get(key, nothing(self.tallying)), self(row))
         return found
 
-    def leniently(self) -> Contributing:
-        """Return what rows add where a part that raises is unknown."""
-        return Contributing(self.tallying, LENIENT)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what it was made from; closures are compiled anew."""
-        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
-        return Contributing, (self.tallying,)
-
 
 @final
 @attrs.frozen
-class Keyed:
+class Keyed(Compiled):
     """The key of a row's tally, as a function of the row."""
 
     contributing: Contributing
@@ -113,14 +103,10 @@ class Keyed:
         """Compute it."""
         return self.contributing.key(row)
 
-    def leniently(self) -> Keyed:
-        """Return the key that is unknown where it raises."""
-        return Keyed(self.contributing.leniently())
-
 
 @final
 @attrs.frozen
-class IsAstray:
+class IsAstray(Compiled):
     """Whether the group of a row is unknown."""
 
     keyed: Keyed
@@ -132,19 +118,14 @@ class IsAstray:
         """Look."""
         return bool(self.keyed(row) == ASTRAY)
 
-    def leniently(self) -> IsAstray:
-        """Return the question for which a group that raises is unknown."""
-        return IsAstray(self.keyed.leniently())
-
 
 @final
 @attrs.frozen
-class GroupOf:
+class GroupOf(Compiled):
     """The group whose totals are meant, as a function of the rows of sources: None where it is unknown."""
 
     tallying: Tallying
     sources: tuple[Declaration, ...]
-    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _evaluate: Evaluate = attrs.field(init=False, eq=False, repr=False)
     _raised: Doubt = attrs.field(init=False, eq=False, repr=False)
 
@@ -164,17 +145,8 @@ class GroupOf:
         """Return what it raised, if that is why it is unknown."""
         return self._raised(Situation(rows))
 
-    def leniently(self) -> GroupOf:
-        """Return the group that is unknown where it raises."""
-        return GroupOf(self.tallying, self.sources, LENIENT)
-
     def __repr__(self) -> str:
         return "" if self.tallying.group is None else text(self.tallying.group)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what it was made from; closures are compiled anew."""
-        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
-        return GroupOf, (self.tallying, self.sources)
 
 
 @final
@@ -190,8 +162,8 @@ class Tallied:
     def __init__(self, tallying: Tallying, sources: tuple[Declaration, ...], compilation: Compilation) -> None:
         """Compile the terms."""
         self._tallying = tallying
-        self._contributing = Contributing(tallying, compilation)
-        self._group = None if tallying.group is None else GroupOf(tallying, sources, compilation)
+        self._contributing = Contributing(tallying, compilation=compilation)
+        self._group = None if tallying.group is None else GroupOf(tallying, sources, compilation=compilation)
         self._excludes = tallying.source.another_of is not None
 
     def __call__(

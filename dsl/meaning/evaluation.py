@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from cartesius.expressions.expressions import Expression
     from dsl.terms.dimensions import Measure
-    from dsl.terms.terms import Observation, Term
-    from dsl.terms.timed_terms import Prediction, Throughout
+    from dsl.terms.terms import Observation, Prediction, Term, Throughout
 
 Row: TypeAlias = "Mapping[str, Any] | None"
 Evaluate: TypeAlias = "Callable[[Situation], Any]"

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from dsl.meaning.evaluation import as_it_is, compiled, span
 from dsl.meaning.margins import written_measure
 from dsl.terms.dimensions import Measure
-from dsl.terms.terms import Between, Comparison, Observation, operands, parts
+from dsl.terms.terms import Between, Comparison, Observation, Prediction, Throughout, operands, parts
 from dsl.terms.texts import label, text
-from dsl.terms.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -35,7 +34,7 @@ def shown(condition: Term, slots: Mapping[str, int]) -> dict[str, tuple[Evaluate
     found: dict[str, tuple[Evaluate, str]] = {}
     for part in parts(condition):
         if isinstance(part, Prediction):
-            found[text(part)] = (as_it_is(part, slots), _symbol(part))
+            found[text(part)] = (as_it_is(part, slots), part.kind.symbol)
         elif isinstance(part, Throughout):
             found.update(_shown_of_span(part, slots))
     return found
@@ -46,7 +45,7 @@ def _shown_of_span(term: Throughout, slots: Mapping[str, int]) -> Iterator[tuple
     yield FIRST, (lambda situation: None if (moment := over.witness(situation).moment) is None else moment.instant, "")
     for part in parts(term.condition):
         if isinstance(part, Observation) and part.source.forecast:
-            yield label(part), (_there(over, as_it_is(part, slots)), _symbol(part))
+            yield label(part), (_there(over, as_it_is(part, slots)), part.kind.symbol)
         elif isinstance(part, Comparison | Between):
             first, second, *_ = operands(part)
             measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
@@ -64,10 +63,6 @@ def _there(over: Span, evaluate: Evaluate) -> Evaluate:
         return None if moment is None else evaluate(moment.situation)
 
     return look
-
-
-def _symbol(term: Term) -> str:
-    return term.kind.symbol if isinstance(term.kind, Measure) else ""
 
 
 def absences(term: Term, slots: Mapping[str, int]) -> Iterator[Absence]:

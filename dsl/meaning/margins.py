@@ -21,7 +21,7 @@ from cartesius.expressions.expressions import Apply, Constant
 from cartesius.expressions.missing_values import exactly, greatest, least, sector
 from dsl.meaning.evaluation import closure
 from dsl.meaning.term_expressions import expression_of, lifted
-from dsl.terms.dimensions import INSTANT, KELVIN, MICROSECONDS, Dimension, Measure, slack, turn
+from dsl.terms.dimensions import INSTANT, KELVIN, MICROSECONDS, Measure, alike, slack, turn
 from dsl.terms.points import is_point
 from dsl.terms.terms import Between, Comparison, Junction, Named, Not, is_constant, parts
 from dsl.terms.terms import Constant as Written
@@ -30,7 +30,6 @@ from dsl.writing.checking import common
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from fractions import Fraction
     from typing import TypeAlias
 
     from cartesius.expressions.expressions import Expression
@@ -82,10 +81,10 @@ def distanced(condition: Term) -> Distance | None:
             return _in_the_rules_unit(between, shared, left, right)
         case Between(operand, low, high):
             shared = operand.kind if isinstance(operand.kind, Measure) else None
-            values = _side(operand, None), _side(low, shared), _side(high, shared)
-            whole = turn(operand.kind)
-            on_a_bound = slack(operand.kind, low.kind, high.kind)
-            inside = _on_a_line(*values) if whole is None else _raw(around(whole, on_a_bound), *values)
+            value, first, last = _side(operand, None), _side(low, shared), _side(high, shared)
+            inside = _raw(least, _raw(operator.sub, value, first), _raw(operator.sub, last, value))
+            if (whole := turn(operand.kind)) is not None:
+                inside = _raw(around(whole, slack(operand.kind, low.kind, high.kind)), value, first, last)
             return _in_the_rules_unit(inside, shared, operand, low)
     return None
 
@@ -103,37 +102,19 @@ def written_measure(left: Term, right: Term) -> Measure:
     return chosen
 
 
-def unit_of_distance(shared: Measure | None, left: Term, right: Term) -> tuple[Fraction, Measure]:
-    """Return the unit in which a rule gives distances, and how many of it make one of ``shared``.
-
-    >>> from dsl.terms.dimensions import NUMBER
-    >>> unit_of_distance(NUMBER, Written(1, NUMBER), Written(2, NUMBER))[0]
-    Fraction(1, 1)
-
-    Args:
-        shared: What the distance is computed in; None of instants, which is in microseconds.
-        left: One side of the comparison.
-        right: The other.
-    """
-    if shared is None:
-        times = (part.kind for side in (left, right) for part in parts(side) if isinstance(part, Written))
-        unit = next((kind for kind in times if isinstance(kind, Measure) and _is_time(kind)), hours.measure)
-        return MICROSECONDS.ratio(unit), unit
-    # The distance of two points is a difference: no offset takes part in it.
-    written = written_measure(left, right)
-    unit = KELVIN if is_point(shared) or is_point(written) else written
-    return shared.ratio(unit), unit
-
-
 def _in_the_rules_unit(distance: Expression, shared: Measure | None, left: Term, right: Term) -> Distance:
     """Convert a distance, which is in ``shared`` (of instants: in microseconds), to the unit of the rule."""
-    ratio, unit = unit_of_distance(shared, left, right)
+    if shared is None:
+        times = (part.kind for side in (left, right) for part in parts(side) if isinstance(part, Written))
+        unit = next((kind for kind in times if isinstance(kind, Measure) and alike(kind, MICROSECONDS)), hours.measure)
+        ratio = MICROSECONDS.ratio(unit)
+    else:
+        # The distance of two points is a difference: no offset takes part in it.
+        written = written_measure(left, right)
+        unit = KELVIN if is_point(shared) or is_point(written) else written
+        ratio = shared.ratio(unit)
     above, below = Constant(ratio.numerator), Constant(ratio.denominator)
     return _raw(float, _raw(operator.truediv, _raw(operator.mul, distance, above), below)), unit
-
-
-def _is_time(kind: Measure) -> bool:
-    return kind.dimension == Dimension.of(time=1)
 
 
 def _raw(function: Callable[..., Any], *arguments: Expression) -> Apply:
@@ -159,10 +140,6 @@ def _compared(symbol: str, left: Expression, right: Expression) -> Expression:
             return _raw(operator.sub, left, right)
     distance = _raw(operator.abs, _raw(operator.sub, left, right))
     return _raw(operator.neg, distance) if symbol == "==" else distance
-
-
-def _on_a_line(value: Expression, low: Expression, high: Expression) -> Expression:
-    return _raw(least, _raw(operator.sub, value, low), _raw(operator.sub, high, value))
 
 
 def around(whole: float, on_a_bound: float = 0) -> Callable[[Any, Any, Any], Any]:

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import attrs
 
 from cartesius.errors import InvalidArgument, places_of, shortened
 from cartesius.expressions.missing_values import both, either, opposite
+from cartesius.language.lenience import lenient
 from dsl.meaning import foreseen
 from dsl.meaning.evaluation import Situation, as_it_is, compiled
 from dsl.terms.related_rows import totals
@@ -32,7 +33,6 @@ from dsl.terms.texts import label, text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from cartesius.language.lenience import OnError
     from dsl.meaning.evaluation import Evaluate, Row
     from dsl.meaning.reevaluation import Doubt
     from dsl.terms.links import Link
@@ -44,14 +44,7 @@ def doubt_of(term: Term, slots: Mapping[str, int]) -> Doubt:
     """Return the function that says what keeps ``term`` undecided, where it is: rows, fields, or a text."""
     holds, written = compiled(term, slots), (text(term),)
     if any(isinstance(part, Junction) for part in parts(term)):
-        # A junction is undecided because of those of its parts that are.
-        inner = tuple((compiled(part, slots), doubt_of(part, slots)) for part in operands(term))
-
-        def doubt(situation: Situation) -> tuple[str, ...]:
-            undecided = (why(situation) for holds, why in inner if holds(situation) is None)
-            return tuple(dict.fromkeys(name for names in undecided for name in names))
-
-        return doubt
+        return _of_parts([(compiled(part, slots), doubt_of(part, slots)) for part in operands(term)])
     absences = tuple(_absences(term, slots))
     tallies = tuple(slots[repr(total)] for total in totals(term))
 
@@ -64,6 +57,16 @@ def doubt_of(term: Term, slots: Mapping[str, int]) -> Doubt:
     return absent
 
 
+def _of_parts(inner: Sequence[tuple[Evaluate, Doubt]]) -> Doubt:
+    """A junction is undecided because of those of its parts that are."""
+
+    def doubt(situation: Situation) -> tuple[str, ...]:
+        undecided = (why(situation) for holds, why in inner if holds(situation) is None)
+        return tuple(dict.fromkeys(name for names in undecided for name in names))
+
+    return doubt
+
+
 def _absences(term: Term, slots: Mapping[str, int]) -> Iterator[Callable[[Situation], str | None]]:
     """Yield, for each observation in ``term``, the function that names it where its absence matters."""
     if isinstance(term, Observation):
@@ -71,20 +74,11 @@ def _absences(term: Term, slots: Mapping[str, int]) -> Iterator[Callable[[Situat
     if isinstance(term, Now):
         yield lambda situation: "now" if situation.now is None else None
     yield from foreseen.absences(term, slots)
-    for operand in operands(term):
-        yield from _absences_under(term, operand, slots)
-
-
-def _absences_under(
-    whole: Term, operand: Term, slots: Mapping[str, int]
-) -> Iterator[Callable[[Situation], str | None]]:
-    if not isinstance(whole, Coalesce | Known):
-        yield from _absences(operand, slots)
-        return
-    holds = compiled(whole, slots)
-    for absence in _absences(operand, slots):
+    inner = (absence for operand in operands(term) for absence in _absences(operand, slots))
+    if isinstance(term, Coalesce | Known):
         # What a coalesce does without, and what is known to be absent, is not what is missing.
-        yield partial(_absence_in_doubt, holds, absence)
+        inner = (partial(_absence_in_doubt, compiled(term, slots), absence) for absence in inner)
+    yield from inner
 
 
 def _absence_in_doubt(holds: Evaluate, absence: Callable[[Situation], str | None], situation: Situation) -> str | None:
@@ -162,13 +156,7 @@ def _holding(term: Term, slots: Mapping[str, int]) -> Evaluate:
 
 def _doubting(term: Term, slots: Mapping[str, int]) -> Doubt:
     if any(isinstance(part, Junction) for part in parts(term)):
-        inner = tuple((_holding(part, slots), _doubting(part, slots)) for part in operands(term))
-
-        def doubt(situation: Situation) -> tuple[str, ...]:
-            undecided = (why(situation) for holds, why in inner if holds(situation) is None)
-            return tuple(dict.fromkeys(name for names in undecided for name in names))
-
-        return doubt
+        return _of_parts([(_holding(part, slots), _doubting(part, slots)) for part in operands(term)])
     return LENIENT.why(term, compiled(term, slots), slots)
 
 
@@ -233,6 +221,28 @@ LENIENT: Final = Compilation(_holding, _doubting, _showing, _guarded, _raised)
 """What raises is unknown."""
 
 
+@attrs.frozen
+class Compiled:
+    """A function that is made of terms, and so can be made anew: leniently, or in another process."""
+
+    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False, kw_only=True)
+
+    def leniently(self) -> Self:
+        """Return the function for which what raises is unknown, in it and in what it is made of."""
+        made = {name: LENIENT if name == "compilation" else lenient(value) for name, value in self._made_of().items()}
+        return attrs.evolve(self, **made)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what it was made from; closures are compiled anew."""
+        made = self._made_of()
+        # Invariant: what an engine makes of it stays in the engine.
+        assert made.pop("compilation") is AS_WRITTEN
+        return type(self), tuple(made.values())
+
+    def _made_of(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in attrs.fields(type(self)) if field.init}
+
+
 def links_raised(
     links: Iterable[Link], slots: Mapping[str, int], compilation: Compilation
 ) -> Callable[[Sequence[Row]], Mapping[str, str]]:
@@ -252,12 +262,3 @@ def links_raised(
         return {name: names[0] for name, names in told if names}
 
     return raised
-
-
-def compilation_for(on_error: OnError) -> Compilation:
-    """Return how rules are compiled for a choice.
-
-    >>> compilation_for("unknown") is LENIENT
-    True
-    """
-    return LENIENT if on_error == "unknown" else AS_WRITTEN

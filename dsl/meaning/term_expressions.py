@@ -34,7 +34,6 @@ from cartesius.expressions.missing_values import (
 )
 from cartesius.expressions.value_sorts import position_of
 from dsl.meaning.schedules import SCHEDULE, START
-from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, POSITION, TEXT, TRUTH, Choice, Measure, slack, turn
 from dsl.terms.instants import instant_of
 from dsl.terms.points import measures_of_operands
@@ -51,13 +50,15 @@ from dsl.terms.terms import (
     Not,
     Now,
     Observation,
+    Prediction,
     Sign,
+    Throughout,
+    Total,
     is_constant,
     parts,
 )
 from dsl.terms.terms import Constant as Written
 from dsl.terms.texts import text
-from dsl.terms.timed_terms import Prediction, Throughout
 from dsl.writing.checking import common, exact_in
 from dsl.writing.places import Closest, great_circle
 

@@ -18,7 +18,7 @@ import attrs
 
 from dsl.proofs.linear_forms import is_linear, linear
 from dsl.terms.dimensions import TRUTH, Choice, is_text, turn
-from dsl.terms.intervals import MIRRORED, OPPOSITE, Choices, Numbers
+from dsl.terms.intervals import MIRRORED, OPPOSITE, Choices, Numbers, within
 from dsl.terms.terms import Between, Comparison, Constant, Junction, Named, Not
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _compared(operator: Operator, left: Term, right: Term) -> Formula:
 def _linear(operator: Operator, left: Term, right: Term) -> Formula:
     form = linear(left).plus(linear(right), -1)
     if not form.coefficients:
-        is_so = Numbers.that("==", form.constant).within(Numbers.that(operator, Fraction(0)))
+        is_so = within(Numbers.that("==", form.constant), Numbers.that(operator, Fraction(0)))
         return All() if is_so else Some()
     leading = form.coefficients[0][1]
     scaled = form.times(1 / leading)

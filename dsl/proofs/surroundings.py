@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.errors import InvalidArgument
 from dsl.proofs.findings import Finding
-from dsl.terms.statements import Located, Requirement, conditions, requirement_names
+from dsl.terms.statements import Located, conditions, requirement_names, walked
 from dsl.terms.terms import sources
 from dsl.terms.texts import text
 
@@ -71,12 +71,11 @@ def unknown_locations(
     known = {*_ids(place, links, given)}
     shown = ", ".join(map(repr, sorted(known, key=repr)[:5])) or "none"
     fix = f"correct the id, or leave the block out; known: {shown}{', …' if len(known) > 5 else ''}"
+    said = "there is no such place"
+    wrong = [each for _, each in walked(statements) if isinstance(each, Located) and each.place not in known]
     return [
-        Finding(
-            "unknown location", f"location({located.place!r})", "there is no such place", names, located.written, fix
-        )
-        for located, names in _located(statements)
-        if located.place not in known
+        Finding("unknown location", f"location({each.place!r})", said, requirement_names([each]), each.written, fix)
+        for each in wrong
     ]
 
 
@@ -99,12 +98,3 @@ def _ids(place: Term | None, links: Sequence[Link], given: Places) -> Iterator[s
             message = f"lint: expected rows of {linked[0].name!r} with their key {key!r} but got {row!r}"
             raise InvalidArgument(message)
         yield row[key]
-
-
-def _located(statements: Iterable[Statement]) -> Iterator[tuple[Located, tuple[str, ...]]]:
-    for statement in statements:
-        if isinstance(statement, Requirement):
-            continue
-        if isinstance(statement, Located):
-            yield statement, requirement_names(statement.body)
-        yield from _located(statement.body)

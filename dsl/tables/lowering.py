@@ -24,7 +24,7 @@ from dsl.judgements.considering import Considered, considered, presence, rows_by
 from dsl.judgements.passing import Passage, Passing
 from dsl.judgements.presence import Presence
 from dsl.meaning.evaluation import Situation, compiled
-from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
+from dsl.meaning.raising import Compiled
 from dsl.meaning.term_expressions import InexpressibleError, expressed
 from dsl.meaning.verdicts import Verdict
 from dsl.terms.dimensions import Choice
@@ -131,7 +131,7 @@ def _results(
 
 def equality(link: Link) -> Expression:
     """Return the condition under which a row is the one that is linked."""
-    key = Observation(link.source, link.source.key or "")
+    key = link.key
     found = Apply(operator.eq, (_read(key), _expression(link.value)), "==")
     if not isinstance(key.kind, Choice):
         return found
@@ -186,7 +186,7 @@ class StatusOnly:
 
 @final
 @attrs.frozen
-class Computed:
+class Computed(Compiled):
     """A term of a link as a function of its observations' values, in the order of their first mention.
 
     >>> from dsl import Source
@@ -196,7 +196,6 @@ class Computed:
     """
 
     term: Term
-    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _fields: tuple[str, ...] = attrs.field(init=False, eq=False, repr=False)
     _evaluate: Evaluate = attrs.field(init=False, eq=False, repr=False)
     _form: Form | None = attrs.field(init=False, eq=False, repr=False)
@@ -218,15 +217,6 @@ class Computed:
         from cartesius.columns.bodies.vectorising import column_of  # noqa: PLC0415 - with Arrow, which rules do without
 
         return None if self._form is None else column_of(self._form, self._fields, columns)
-
-    def leniently(self) -> Computed:
-        """Return the term that is missing where it raises."""
-        return Computed(self.term, LENIENT)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the term; closures are compiled anew."""
-        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
-        return Computed, (self.term,)
 
 
 def _form(term: Term) -> Form | None:

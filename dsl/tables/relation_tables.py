@@ -26,7 +26,7 @@ from dsl.judgements.pairs import GROUP, PairJudge, form_of_pairs
 from dsl.judgements.presence import Presence
 from dsl.judgements.tallies import ASTRAY, Contributing, GroupOf, IsAstray, Keyed, group
 from dsl.meaning.evaluation import Situation, compiled
-from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, hashed, undeclared
+from dsl.meaning.raising import Compiled, hashed, undeclared
 from dsl.tables.lowering import conjunction, equality, reactive
 from dsl.terms import terms
 from dsl.terms.dimensions import Measure
@@ -60,13 +60,12 @@ class Table(NamedTuple):
 
 @final
 @attrs.frozen
-class Sides:
+class Sides(Compiled):
     """One side of equalities, as a function of rows: their values, or something else if one of them is unknown."""
 
     terms: tuple[tuple[Term, Measure | None], ...]
     sources: tuple[Declaration, ...]
     otherwise: tuple[()] | None
-    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _evaluate: tuple[Evaluate, ...] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -87,19 +86,10 @@ class Sides:
     def __repr__(self) -> str:
         return ", ".join(text(term) for term, _ in self.terms)
 
-    def leniently(self) -> Sides:
-        """Return the side that is unknown where it raises."""
-        return Sides(self.terms, self.sources, self.otherwise, LENIENT)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what it was made from; closures are compiled anew."""
-        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
-        return Sides, (self.terms, self.sources, self.otherwise)
-
 
 @final
 @attrs.frozen
-class Knows:
+class Knows(Compiled):
     """Whether a side of equalities is known of a value, or whether it is not: of one row, or of a tuple of rows."""
 
     sides: Sides
@@ -113,14 +103,10 @@ class Knows:
         """Look."""
         return bool(self.sides((value,) if self.is_row else value)) == self.is_known
 
-    def leniently(self) -> Knows:
-        """Return the question for which a side that raises is unknown."""
-        return Knows(self.sides.leniently(), self.is_known, self.is_row)
-
 
 @final
 @attrs.frozen
-class Finds:
+class Finds(Compiled):
     """Whether anything is found of a pair; no other pair has a result."""
 
     judge: PairJudge
@@ -131,10 +117,6 @@ class Finds:
     def __call__(self, rows: Sequence[Row], other: Row) -> bool:
         """Look."""
         return self.judge.finds(rows, other)
-
-    def leniently(self) -> Finds:
-        """Return the question for which a condition that raises is unknown, and so found."""
-        return Finds(self.judge.leniently())
 
     def in_columns(self) -> Form | str:
         """Return what it computes as an expression."""

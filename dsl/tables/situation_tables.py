@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.errors import InvalidArgument
 from dsl.meaning.evaluation import Situation, compiled
-from dsl.meaning.raising import compilation_for
+from dsl.meaning.raising import AS_WRITTEN, LENIENT
 from dsl.refusals.errors import refusal
 from dsl.tables.situations import complete, complete_row
-from dsl.terms.terms import Observation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,7 +76,8 @@ def complete_tables(
         if row is not None:
             fix = [("fix", f'"{source.name}": [{{…}}, …], all the rows that there are')]
             raise InvalidArgument(refusal(f"{call}: expected a list of rows of {source.name!r} but got one row", fix))
-    rows = _linked(sources, links, rows[: len(sources)], tables, compilation_for(on_error))
+    compilation = LENIENT if on_error == "unknown" else AS_WRITTEN
+    rows = _linked(sources, links, rows[: len(sources)], tables, compilation)
     return rows, _with_others(call, sources[0], related, rows[0], tables)
 
 
@@ -86,7 +86,8 @@ def _lists(subject: Declaration, related: Related | None, given: object) -> dict
     if related is None or not isinstance(given, Mapping):
         return {}
     names = {source.name for source in related.tables} | {source.another_of for source in related.tables}
-    return {name: rows for name, rows in given.items() if name in names and _is_list(rows)}
+    listed = {name: rows for name, rows in given.items() if name in names and isinstance(rows, Sequence)}
+    return {name: rows for name, rows in listed.items() if not isinstance(rows, str)}
 
 
 def _linked(
@@ -102,10 +103,9 @@ def _linked(
         if source.key is None and tables.get(source.name):
             rows[slots[source.name]] = (tables[source.name] or [None])[0]
     for link in links:
-        key = link.source.key or ""
         if link.source.name in tables:
             value = compilation.value(compiled(link.value, slots))(Situation(rows))
-            key_of = compiled(Observation(link.source, key), {link.source.name: 0})
+            key_of = compiled(link.key, {link.source.name: 0})
             found = (row for row in tables[link.source.name] or () if key_of(Situation([row])) == value)
             rows[slots[link.source.name]] = None if value is None else next(found, None)
     return rows
@@ -134,7 +134,3 @@ def _with_others(call: str, subject: Declaration, related: Related, row: Row, ta
             summary = f"{call}: expected each of {other.name!r} to have a {subject.key} of its own but got {got}"
             raise InvalidArgument(refusal(summary, fix))
     return tables
-
-
-def _is_list(rows: object) -> bool:
-    return isinstance(rows, Sequence) and not isinstance(rows, str)

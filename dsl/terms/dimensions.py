@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from math import isclose, pi
-from typing import NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import attrs
 
@@ -179,6 +179,8 @@ class Sort:
     """
 
     name: str
+    symbol: ClassVar = ""
+    """It has no unit."""
 
     def __str__(self) -> str:
         """Show the name."""
@@ -229,7 +231,7 @@ def described(kind: Kind) -> str:
     >>> described(TRUTH)
     'a truth value'
     """
-    return f"{named(kind)}, in {kind.symbol}" if isinstance(kind, Measure) and kind.symbol else named(kind)
+    return f"{named(kind)}, in {kind.symbol}" if kind.symbol else named(kind)
 
 
 def alike(left: Kind, right: Kind) -> bool:

@@ -7,8 +7,9 @@ that runs on other whole time units has its instants in those.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def instant_of(moment: datetime) -> int | None:
@@ -17,7 +18,7 @@ def instant_of(moment: datetime) -> int | None:
     >>> instant_of(datetime(1970, 1, 1, 1, tzinfo=UTC)), instant_of(datetime(1970, 1, 1))
     (3600000000, None)
     """
-    return None if moment.utcoffset() is None else (moment - _EPOCH) // timedelta(microseconds=1)
+    return None if moment.utcoffset() is None else (moment - EPOCH) // timedelta(microseconds=1)
 
 
 def moment_of(instant: int) -> datetime:
@@ -26,4 +27,4 @@ def moment_of(instant: int) -> datetime:
     >>> moment_of(3_600_000_000).isoformat()
     '1970-01-01T01:00:00+00:00'
     """
-    return _EPOCH + timedelta(microseconds=instant)
+    return EPOCH + timedelta(microseconds=instant)

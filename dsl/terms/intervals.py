@@ -87,10 +87,6 @@ class Numbers:
         pairs = (_overlap(left, right) for left in self.intervals for right in other.intervals)
         return Numbers(tuple(sorted((each for each in pairs if each is not None), key=_place)))
 
-    def within(self, other: Numbers) -> bool:
-        """Whether all of them are in ``other``."""
-        return self.meet(other.complement()).is_empty
-
     def example(self) -> Fraction:
         """Return one of them, the smallest or roundest; the set is not empty.
 
@@ -113,7 +109,7 @@ class Choices:
     """A set of texts or truth values: those listed, or all but those.
 
     >>> tanker, barge = Choices(frozenset({"tanker"})), Choices(frozenset({"barge"}))
-    >>> tanker.meet(barge).is_empty, tanker.within(barge.complement())
+    >>> tanker.meet(barge).is_empty, within(tanker, barge.complement())
     (True, True)
     """
 
@@ -137,10 +133,6 @@ class Choices:
             listed, excluded = (other, self) if self.all_but else (self, other)
             return Choices(listed.listed - excluded.listed)
         return Choices(self.listed & other.listed)
-
-    def within(self, other: Choices) -> bool:
-        """Whether all of them are in ``other``."""
-        return self.meet(other.complement()).is_empty
 
     def example(self) -> str | int | float | bool:
         """Return one of them; the set is not empty.

@@ -8,14 +8,13 @@ Source: S. C. Kleene, Introduction to Metamathematics, 1952, § 64.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from dsl.terms.intervals import OPPOSITE
 from dsl.terms.terms import Comparison, Junction, Not
 
 if TYPE_CHECKING:
-    from dsl.terms.terms import Comparator, Term
-
-_OPPOSITES: Final[dict[str, Comparator]] = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "==": "!=", "!=": "=="}
+    from dsl.terms.terms import Term
 
 
 def positive(condition: Term) -> Term:
@@ -32,7 +31,7 @@ def positive(condition: Term) -> Term:
         case Not(Junction(operator, left, right)):
             return Junction("or" if operator == "and" else "and", positive(Not(left)), positive(Not(right)))
         case Not(Comparison(operator, left, right)):
-            return Comparison(_OPPOSITES[operator], left, right)
+            return Comparison(OPPOSITE[operator], left, right)
         case Junction(operator, left, right):
             return Junction(operator, positive(left), positive(right))
     return condition

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from dsl.terms.aggregates import Total
 from dsl.terms.negations import conjuncts
-from dsl.terms.statements import Against, Requirement, conditions
-from dsl.terms.terms import Comparison, Declaration, Term, parts, sources
+from dsl.terms.statements import Against, alone, conditions, requirements, walked
+from dsl.terms.terms import Comparison, Declaration, Term, Total, parts, source_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,8 +53,9 @@ def pairings(statements: Iterable[Statement]) -> tuple[Pairing, ...]:
     ()
     """
     found: dict[tuple[Declaration, Term], dict[Statement, None]] = {}
-    for block in _blocks(statements):
-        found.setdefault((block.other, block.condition), {}).update(dict.fromkeys(alone(block)))
+    for _, block in walked(statements):
+        if isinstance(block, Against):
+            found.setdefault((block.other, block.condition), {}).update(dict.fromkeys(each_alone(block)))
     return tuple(Pairing(other, where, tuple(requirements)) for (other, where), requirements in found.items())
 
 
@@ -106,10 +106,9 @@ def slot_of(block: Pairing | Against, requirement: Statement) -> str:
     return repr((block.other, where, requirement))
 
 
-def alone(block: Against) -> Iterator[Statement]:
+def each_alone(block: Against) -> Iterator[Statement]:
     """Yield the requirements of a block about pairs, each alone under its own conditions, in the order written."""
-    for statement in block.body:
-        yield from _alone(statement)
+    return (alone(around, requirement) for around, requirement in requirements(block.body))
 
 
 def equalities(pairing: Pairing) -> tuple[tuple[Term, Term], ...]:
@@ -123,31 +122,8 @@ def equalities(pairing: Pairing) -> tuple[tuple[Term, Term], ...]:
     for part in conjuncts(pairing.where):
         if isinstance(part, Comparison) and part.operator == "==":
             for left, right in ((part.left, part.right), (part.right, part.left)):
-                if (
-                    _names(left) == {pairing.other.name}
-                    and _names(right) - {pairing.other.name} == _names(right) != set()
-                ):
+                names = source_names(right)
+                if source_names(left) == {pairing.other.name} and names and pairing.other.name not in names:
                     found.append((left, right))
                     break
     return tuple(found)
-
-
-def _names(term: Term) -> set[str]:
-    return {source.name for source in sources(term)}
-
-
-def _blocks(statements: Iterable[Statement]) -> Iterator[Against]:
-    for statement in statements:
-        if isinstance(statement, Against):
-            yield statement
-        elif not isinstance(statement, Requirement):
-            yield from _blocks(statement.body)
-
-
-def _alone(statement: Statement) -> Iterator[Statement]:
-    if isinstance(statement, Requirement):
-        yield statement
-    else:
-        for inner in statement.body:
-            for each in _alone(inner):
-                yield attrs.evolve(statement, body=(each,))

@@ -9,6 +9,7 @@ Source: thesis, Listing 4 and Table 2.2.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
@@ -68,10 +69,41 @@ class Against:
     written: Written | None = attrs.field(default=None, eq=False, repr=False)
 
 
-Statement: TypeAlias = Requirement | Conditional | Located | Against
+Block: TypeAlias = Conditional | Located | Against
+"""Statements under a condition."""
+Statement: TypeAlias = Requirement | Block
 
 EVERY_PAIR = Constant(True, TRUTH)
 """The condition of statements about all pairs."""
+
+
+def walked(
+    statements: Iterable[Statement], around: tuple[Block, ...] = ()
+) -> Iterator[tuple[tuple[Block, ...], Statement]]:
+    """Yield every statement with the blocks around it, the outermost first: outer before inner, in the order written.
+
+    >>> [(len(around), type(each).__name__) for around, each in walked([Conditional(EVERY_PAIR, ())])]
+    [(0, 'Conditional')]
+    """
+    for statement in statements:
+        yield around, statement
+        if not isinstance(statement, Requirement):
+            yield from walked(statement.body, (*around, statement))
+
+
+def requirements(statements: Iterable[Statement]) -> Iterator[tuple[tuple[Block, ...], Requirement]]:
+    """Yield every requirement in the statements with the blocks around it, as `walked` does."""
+    return ((around, each) for around, each in walked(statements) if isinstance(each, Requirement))
+
+
+def alone(around: tuple[Block, ...], requirement: Requirement) -> Statement:
+    """Return a requirement as it stands under the blocks around it, without what else is in them.
+
+    >>> alone((Conditional(EVERY_PAIR, ()),), Requirement(EVERY_PAIR, "so", None)).body[0].name
+    'so'
+    """
+    found: Statement = requirement
+    return reduce(lambda inner, block: attrs.evolve(block, body=(inner,)), reversed(around), found)
 
 
 def conditions(statements: tuple[Statement, ...], of_pairs: bool = True) -> Iterator[Term]:
@@ -80,12 +112,9 @@ def conditions(statements: tuple[Statement, ...], of_pairs: bool = True) -> Iter
     >>> list(conditions(()))
     []
     """
-    for statement in statements:
-        if isinstance(statement, Against) and not of_pairs:
-            continue
-        yield statement.condition
-        if not isinstance(statement, Requirement):
-            yield from conditions(statement.body, of_pairs)
+    for around, statement in walked(statements):
+        if of_pairs or not any(isinstance(each, Against) for each in (*around, statement)):
+            yield statement.condition
 
 
 def requirement_names(statements: Iterable[Statement]) -> tuple[str, ...]:
@@ -94,7 +123,4 @@ def requirement_names(statements: Iterable[Statement]) -> tuple[str, ...]:
     >>> requirement_names(())
     ()
     """
-    names: list[str] = []
-    for statement in statements:
-        names += [statement.name] if isinstance(statement, Requirement) else requirement_names(statement.body)
-    return tuple(names)
+    return tuple(each.name for _, each in requirements(statements))

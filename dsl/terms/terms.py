@@ -8,7 +8,9 @@ Invariant: a term is well typed: it was built by `checking`.
 
 This module is over 300 lines because the nodes, and the walks over all of them, are read together.
 
-Source: thesis, section 2.2 and Listing 8 (an expression tree typed by its result); ibis (nodes apart from their face).
+Source: thesis, section 2.2 and Listing 8 (an expression tree typed by its result), and L23 (reduce); ibis (nodes apart
+from their face); DESIGN.md, section 6; C. Baier and J.-P. Katoen, Principles of Model Checking, 2008, section 5.1
+(globally); the aggregate of relational algebra with grouping.
 """
 
 from __future__ import annotations
@@ -17,17 +19,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
-from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, TRUTH, Kind
-from dsl.terms.intervals import MIRRORED
-from dsl.terms.timed_terms import Prediction, Throughout
+from dsl.terms.intervals import MIRRORED, Operator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-Comparator: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
-Value: TypeAlias = "str | int | float | bool | tuple[float, float] | None"
-"""What a field of a row may hold: a bare value, in the field's declared unit."""
+    from collections.abc import Callable, Iterator
 
 
 @attrs.frozen
@@ -124,7 +120,7 @@ class Sign(_AsOperand):
 class Comparison(_Condition):
     """Two terms of one kind compared."""
 
-    operator: Comparator
+    operator: Operator
     left: Term
     right: Term
 
@@ -205,6 +201,63 @@ class Nearest:
     kind: Kind
 
 
+@attrs.frozen
+class Prediction:
+    """The value of a field of a forecast, as it is predicted for an instant.
+
+    It is a leaf: it reads the schedule of the forecast by itself, so that it is compared by its value.
+    """
+
+    source: Declaration = attrs.field(repr=_name)
+    field: str
+    at: Term
+
+    @property
+    def kind(self) -> Kind:
+        """The declared kind of the field."""
+        return self.source.kind(self.field)
+
+
+@attrs.frozen
+class Throughout(_Condition):
+    """Whether a condition holds at every instant from the first to the last, both included.
+
+    The condition is read at instants of its own, where the fields of forecasts are bare; it is no part of the situation
+    around it, and so no operand.
+    """
+
+    first: Term
+    last: Term
+    condition: Term
+
+
+Operation: TypeAlias = Literal["count", "sum", "mean", "min", "max"]
+
+
+@attrs.frozen
+class Total:
+    """How many rows of a source there are, or the sum, mean, least or greatest of a term over them.
+
+    It binds its source: what it says of the rows of that source is observed of no single row by the rule around it.
+    What is left free is ``group``, a term over a linked source, which says whose total is meant.
+
+    Invariant: ``value``, ``key`` and ``condition`` observe ``source`` alone, ``group`` one other source; ``key`` and
+    ``group`` are both there or both not. `counted_rows` builds it so.
+    """
+
+    operation: Operation
+    source: Declaration
+    value: Term | None
+    """What is summed up; None for a count."""
+    key: Term | None
+    """Of the rows only those count where this term over the row …"""
+    group: Term | None
+    """… equals this one over a linked source; both None: all rows do."""
+    condition: Term | None
+    """Of those, only the rows of which this holds count; None: all do."""
+    kind: Kind = attrs.field(repr=False)
+
+
 Term: TypeAlias = (
     Observation
     | Constant
@@ -259,10 +312,7 @@ def parts(term: Term) -> Iterator[Term]:
     >>> [type(part).__name__ for part in parts(Not(Constant(True, TRUTH)))]
     ['Not', 'Constant']
     """
-    waiting = [term]
-    while waiting:
-        yield (part := waiting.pop())
-        waiting += reversed(operands(part))
+    return _walked(term, operands)
 
 
 def all_parts(term: Term) -> Iterator[Term]:
@@ -271,14 +321,25 @@ def all_parts(term: Term) -> Iterator[Term]:
     >>> [type(part).__name__ for part in all_parts(Not(Constant(True, TRUTH)))]
     ['Not', 'Constant']
     """
-    for part in parts(term):
-        yield part
-        inner: tuple[Term | None, ...] = (part.condition,) if isinstance(part, Throughout) else ()
-        if isinstance(part, Total):
-            inner = (part.value, part.key, part.condition)
-        for each in inner:
-            if each is not None:
-                yield from all_parts(each)
+    return _walked(term, inside)
+
+
+def inside(term: Term) -> tuple[Term, ...]:
+    """Return the operands of a term, and before them what it asks of other rows, or throughout a span.
+
+    >>> inside(Constant(True, TRUTH))
+    ()
+    """
+    if isinstance(term, Total):
+        return tuple([each for each in (term.value, term.key, term.condition, term.group) if each is not None])
+    return (term.condition, *operands(term)) if isinstance(term, Throughout) else operands(term)
+
+
+def _walked(term: Term, below: Callable[[Term], tuple[Term, ...]]) -> Iterator[Term]:
+    waiting = [term]
+    while waiting:
+        yield (part := waiting.pop())
+        waiting += reversed(below(part))
 
 
 def observations(term: Term) -> tuple[Observation, ...]:
@@ -305,6 +366,15 @@ def sources(term: Term) -> tuple[Declaration, ...]:
     ()
     """
     return tuple(dict.fromkeys(_sources(term)))
+
+
+def source_names(term: Term) -> set[str]:
+    """Return the names of those sources.
+
+    >>> source_names(Constant(True, TRUTH))
+    set()
+    """
+    return {source.name for source in _sources(term)}
 
 
 def _sources(term: Term) -> Iterator[Declaration]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, Measure
 from dsl.terms.instants import moment_of
 from dsl.terms.terms import (
@@ -26,9 +25,11 @@ from dsl.terms.terms import (
     Not,
     Now,
     Observation,
+    Prediction,
     Sign,
+    Throughout,
+    Total,
 )
-from dsl.terms.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from dsl.terms.terms import Term

@@ -7,7 +7,7 @@ Invariant: a definition names only definitions above it, so no expression contai
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, NoReturn, final
 
 import attrs
 
@@ -80,7 +80,7 @@ class Headings:
         found = self.items(kind)
         if len(found) > 1:
             with self.page.at(found[1]):
-                raise InvalidRule(refusal(f"{kind}: expected to be said once", [("fix", "leave one of them out")]))
+                _refuse_twice(f"{kind}: expected to be said once")
         return found[0] if found else None
 
     def one(self, kind: str, form: str) -> Node:
@@ -104,16 +104,17 @@ class Headings:
             with self.page.at(field):
                 called = name_of(field.children[0])
                 if called in fields:
-                    fix = [("fix", "leave one of them out")]
-                    raise InvalidRule(refusal(f"source {name}: expected each field once but got {called!r}", fix))
+                    _refuse_twice(f"source {name}: expected each field once but got {called!r}")
                 type_ = _field_type(field.children[1])
                 fields[called] = optional(type_) if field.children[2] else type_
         with self.page.at(name_node):
-            if name in self.sources:
-                fix = [("fix", "give two sources two names")]
-                raise InvalidRule(refusal(f"source {name}: expected each source once", fix))
+            self._refuse_second(name)
             key = None if key_node is None else name_of(key_node)
             self.sources[name] = Source(name, key=key, fields=fields, **options)
+
+    def _refuse_second(self, name: str) -> None:
+        if name in self.sources:
+            _refuse_twice(f"source {name}: expected each source once", "give two sources two names")
 
     def _options(self, nodes: list[Node]) -> dict[str, Any]:
         """What the line of a source says behind its key, as arguments of `Source`."""
@@ -122,8 +123,7 @@ class Headings:
             label = _OPTIONS[node.children[0].type]
             with self.page.at(node):
                 if label in said:
-                    fix = [("fix", "leave one of them out")]
-                    raise InvalidRule(refusal(f"{node.children[0]}: expected to be said once", fix))
+                    _refuse_twice(f"{node.children[0]}: expected to be said once")
                 said[label] = label == "forecast" or Expression(quantity(*node.children[1:]))
         return said
 
@@ -131,9 +131,7 @@ class Headings:
         name = name_of(node.children[1])
         with self.page.at(node):
             source = self.naming.source(node.children[3])
-            if name in self.sources:
-                fix = [("fix", "give two sources two names")]
-                raise InvalidRule(refusal(f"source {name}: expected each source once", fix))
+            self._refuse_second(name)
             self.sources[name] = another(source, name)
 
     def _locate(self, node: Node) -> None:
@@ -142,15 +140,12 @@ class Headings:
             with self.page.at(spot):
                 id_, latitude, longitude = (literal(leaf) for leaf in spot.children)
                 if id_ in table:
-                    fix = [("fix", "leave one of them out")]
-                    raise InvalidRule(refusal(f"places: expected each place once but got {id_!r} twice", fix))
+                    _refuse_twice(f"places: expected each place once but got {id_!r} twice")
                 table[id_] = (latitude, longitude)
         with self.page.at(node.children[1]):
             name = title_of(node.children[1])
             if name in self.places:
-                raise InvalidRule(
-                    refusal(f"places {name}: expected to be declared once", [("fix", "rename one of them")])
-                )
+                _refuse_twice(f"places {name}: expected to be declared once", "rename one of them")
             self.places[name] = table
 
     def _extent(self, item: Node) -> tuple[int, int]:
@@ -172,13 +167,15 @@ class Headings:
         name = title_of(node.children[1])
         with self.page.at(node.children[1]):
             if name in [each.name for each in self.terms.vocabulary.definitions]:
-                raise InvalidRule(
-                    refusal(f"define {name}: expected to be defined once", [("fix", "rename one of them")])
-                )
+                _refuse_twice(f"define {name}: expected to be defined once", "rename one of them")
         expression = Expression(self.terms.term(node.children[2]))
         with self.page.at(node.children[1]):
             vocabulary = self.terms.vocabulary.defining(named(name, expression).term)
         self.terms = attrs.evolve(self.terms, vocabulary=vocabulary)
+
+
+def _refuse_twice(said: str, fix: str = "leave one of them out") -> NoReturn:
+    raise InvalidRule(refusal(said, [("fix", fix)]))
 
 
 def _field_type(node: Node) -> PlainType:

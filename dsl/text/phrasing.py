@@ -8,13 +8,12 @@ Invariant: a phrase is read back as the very term, by the same names.
 from __future__ import annotations
 
 import json
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final, final
 
 import attrs
 
 from dsl.refusals.errors import InvalidRule, refusal
-from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, Measure
 from dsl.terms.instants import moment_of
 from dsl.terms.negations import conjuncts
@@ -32,9 +31,11 @@ from dsl.terms.terms import (
     Not,
     Now,
     Observation,
+    Prediction,
     Sign,
+    Throughout,
+    Total,
 )
-from dsl.terms.timed_terms import Prediction, Throughout
 from dsl.text.unit_names import unit_words
 from dsl.text.vocabulary import LARGEST, identifier, title
 
@@ -99,13 +100,10 @@ class Phrasing:
             where.append(Comparison("==", total.key, total.group))
         if total.condition is not None:
             where += conjuncts(total.condition)
-        return f"({of} where {self.term(reduce(_both, where))})" if where else of
+        return f"({of} where {self.term(reduce(partial(Junction, 'and'), where))})" if where else of
 
     def _span(self, first: Term, last: Term) -> str:
         return f"{self.term(first, _SUM)} to {self.term(last, _SUM)}"
-
-    def _is(self, term: Comparison) -> str:
-        return f"{self.term(term.left, _SUM)} is {_PHRASES[term.operator]}{self.term(term.right, _SUM)}"
 
     def _rendered(self, term: Term) -> tuple[str, int]:
         match term:
@@ -121,8 +119,8 @@ class Phrasing:
             case Sign(_, operand):
                 inner = self.term(operand, _ATOM)
                 return f"-({inner})" if isinstance(operand, Constant) else f"-{inner}", _SIGNED
-            case Comparison():
-                return self._is(term), _COMPARISON
+            case Comparison(operator, left, right):
+                return f"{self.term(left, _SUM)} is {_PHRASES[operator]}{self.term(right, _SUM)}", _COMPARISON
             case Junction(operator, left, right):
                 same = isinstance(left, Junction) and left.operator == operator
                 first = self.term(left, _CONDITION if same else _NEGATION)
@@ -149,10 +147,6 @@ class Phrasing:
                 return self._total(term), _ATOM
             case Nearest(places, position):
                 return f"nearest {title(self.places[places])} to {self.term(position, _ATOM)}", _ATOM
-
-
-def _both(left: Term, right: Term) -> Term:
-    return Junction("and", left, right)
 
 
 def literal(value: Any) -> str:

@@ -18,17 +18,14 @@ from dsl.declarations.sources import RETENTION
 from dsl.meaning.schedules import VALIDITY
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.refusals.quoting import free
-from dsl.terms.aggregates import Total
-from dsl.terms.dimensions import INSTANT, MICROSECONDS, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure
-from dsl.terms.statements import EVERY_PAIR, Against, Conditional, Located, Requirement, conditions
-from dsl.terms.terms import Comparison, Named, Nearest, Not, Observation, all_parts
+from dsl.terms.dimensions import INSTANT, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure
+from dsl.terms.statements import EVERY_PAIR, Against, Conditional, Located, Requirement, conditions, walked
+from dsl.terms.terms import Comparison, Named, Nearest, Not, Total, all_parts
 from dsl.terms.texts import text
-from dsl.text.headings import Headings
-from dsl.text.parsing import Page
 from dsl.text.phrasing import Phrasing, literal
 from dsl.text.unit_names import UNITS, unit_words
 from dsl.text.vocabulary import Vocabulary, identifier, is_words, title
-from dsl.units import days, hours, minutes, seconds
+from dsl.writing.durations import duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,35 +39,17 @@ _TYPES: Final = {TEXT: "text", TRUTH: "yes or no", POSITION: "position", INSTANT
 _INDENT: Final = "    "
 
 
-def printed(
-    name: str,
-    place: Term | None,
-    only: Term | None,
-    sources: tuple[Declaration, ...],
-    links: tuple[Link, ...],
-    statements: tuple[Statement, ...],
-) -> str:
-    """Return the text of a pack.
+@final
+class Printer:
+    """Writes the parts of one pack.
 
     Args:
-        name: Its name.
         place: What a subject's location is.
         only: Which subjects are considered.
         sources: Those that it uses, the subject's first.
         links: How the rows of the others are found.
         statements: Its rules.
-
-    Raises:
-        InvalidRule: It cannot be written: two expressions of one name, a unit that has no name, …
     """
-    whole = Printer(place, only, sources, links, statements).whole(name)
-    Headings(Page.parsed(whole, f"to_text of {name}"))
-    return whole
-
-
-@final
-class Printer:
-    """Writes the parts of one pack."""
 
     def __init__(
         self,
@@ -119,7 +98,7 @@ class Printer:
             lines += ["", f"places {title(called)}:"]
             lines += [f"{_INDENT}{literal(id_)}: {latitude!r}, {longitude!r}" for id_, latitude, longitude in table]
         if self.links:
-            keys = [(Observation(link.source, link.source.key or ""), link.value) for link in self.links]
+            keys = [(link.key, link.value) for link in self.links]
             lines += ["", "links:", *(f"{_INDENT}{self.phrasing.term(Comparison('==', *pair))}" for pair in keys)]
         lines += [""] * bool(self.vocabulary.definitions)
         lines += [
@@ -177,9 +156,11 @@ class Printer:
         if source.another_of is not None:
             yield f"source {identifier(source.name)} is another {identifier(source.another_of)}"
             return
-        stale = "" if source.stale_after is None else f", stale after {_duration(source.stale_after)}"
+        stale = "" if source.stale_after is None else f", stale after {duration_text(source.stale_after)}"
         forecast = ", forecast" if source.forecast else ""
-        kept = f", kept for {_duration(source.retention)}" if source.forecast and source.retention != RETENTION else ""
+        kept = (
+            f", kept for {duration_text(source.retention)}" if source.forecast and source.retention != RETENTION else ""
+        )
         yield f"source {identifier(source.name)}{key}{stale}{forecast}{kept}:"
         for field, kind in source.fields[: -len(VALIDITY)] if source.forecast else source.fields:
             optional = ", optional" if field in source.optional else ""
@@ -216,11 +197,7 @@ def _related(terms: Iterable[Term], statements: Iterable[Statement]) -> Iterator
     """The sources that are not linked: those that are counted, and the other subjects."""
     for term in terms:
         yield from (part.source for part in all_parts(term) if isinstance(part, Total))
-    for statement in statements:
-        if isinstance(statement, Against):
-            yield statement.other
-        elif not isinstance(statement, Requirement):
-            yield from _related((), statement.body)
+    yield from (each.other for _, each in walked(statements) if isinstance(each, Against))
 
 
 def _letters(number: int) -> str:
@@ -240,14 +217,6 @@ def _follows(statement: Statement, above: Statement | None) -> bool:
     if not isinstance(above, Conditional) or statement.condition != Not(above.condition):
         return False
     return len(above.body) != 1 or isinstance(above.body[0], Requirement)
-
-
-def _duration(microseconds: int) -> str:
-    """A time in the largest unit in which it is a whole number."""
-    worth = ((one, one.measure.ratio(MICROSECONDS)) for one in (days, hours, minutes, seconds))
-    fits = ((microseconds // ratio, one.symbol) for one, ratio in worth if microseconds % ratio == 0)
-    number, symbol = next(fits, (microseconds, MICROSECONDS.symbol))
-    return f"{number} {symbol}"
 
 
 def _type(kind: Kind) -> str:

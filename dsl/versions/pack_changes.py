@@ -13,13 +13,10 @@ from typing import TYPE_CHECKING, final
 
 import attrs
 
-from dsl.terms.statements import Requirement
+from dsl.terms.statements import alone, requirements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dsl.rule_packs import RulePack
-    from dsl.terms.statements import Statement
 
 
 @final
@@ -78,20 +75,10 @@ def changes(before: RulePack | None, after: RulePack) -> PackChanges:
 def _sentences(pack: RulePack) -> defaultdict[str, list[str]]:
     found: defaultdict[str, list[str]] = defaultdict(list)
     printer = pack._printer()
-    for requirement, alone in _alone(pack.statements):
-        lines = printer.statement(alone)
+    for around, requirement in requirements(pack.statements):
+        lines = printer.statement(alone(around, requirement))
         found[requirement.name].append("\n".join(line for line in lines if line.strip() != f"name: {requirement.name}"))
     return found
-
-
-def _alone(statements: tuple[Statement, ...]) -> Iterator[tuple[Requirement, Statement]]:
-    """Yield each requirement, and it alone under the conditions around it."""
-    for statement in statements:
-        if isinstance(statement, Requirement):
-            yield statement, statement
-        else:
-            for requirement, inner in _alone(statement.body):
-                yield requirement, attrs.evolve(statement, body=(inner,))
 
 
 def _head(pack: RulePack) -> list[str]:

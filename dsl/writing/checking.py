@@ -114,8 +114,8 @@ def comparison(operator: Literal["==", "!=", "<", "<=", ">", ">="], left: Term, 
     """
     whole = f"{operand_text(left)} {operator} {operand_text(right)}"
     if not alike(left.kind, right.kind):
-        expected = "two operands of one dimension" if _measured(left, right) else "two operands of one type"
-        mismatch(whole, expected, left, right, fix_for(left, right))
+        what = "dimension" if isinstance(left.kind, Measure) and isinstance(right.kind, Measure) else "type"
+        mismatch(whole, f"two operands of one {what}", left, right, fix_for(left, right))
     if not meets(left, right):
         fix = "give the limit of a difference in kelvin, which is as large as a degree Celsius: 5 * kelvin"
         why = "one is the difference of two temperatures, the other a temperature"
@@ -232,10 +232,6 @@ def _demand_float(whole: str, operand: Term, measure: Measure) -> None:
     except OverflowError:
         summary = f"{whole}: expected quantities of a reasonable size but got {text(operand)}"
         raise InvalidRule(refusal(summary, [("fix", "write a smaller one")])) from None
-
-
-def _measured(*terms: Term) -> bool:
-    return all(isinstance(term.kind, Measure) for term in terms)
 
 
 def _check_choice(whole: str, left: Term, right: Term) -> None:

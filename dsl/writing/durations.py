@@ -5,17 +5,12 @@ Source: DESIGN.md, section 3 (events and time).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsl.refusals.errors import DimensionMismatch, InvalidRule, refusal
-from dsl.terms.dimensions import MICROSECONDS, Measure, described
+from dsl.terms.dimensions import MICROSECONDS, alike, described
 from dsl.terms.terms import is_constant
 from dsl.terms.texts import text
 from dsl.writing.checking import exact_in
 from dsl.writing.fluent import Expression
-
-if TYPE_CHECKING:
-    from dsl.terms.terms import Term
 
 
 def duration(argument: str, given: object) -> int:
@@ -30,7 +25,7 @@ def duration(argument: str, given: object) -> int:
         InvalidRule: It is not positive, or not whole in microseconds.
     """
     term = given.term if isinstance(given, Expression) else None
-    if term is None or not is_constant(term) or not _is_time(term):
+    if term is None or not is_constant(term) or not alike(term.kind, MICROSECONDS):
         got = f"{given!r} (type={type(given).__name__})" if term is None else f"{text(term)}, {described(term.kind)}"
         fix = [("fix", f"write a quantity of time, such as {argument}=30 * minutes")]
         raise DimensionMismatch(refusal(f"{argument}: expected a time but got {got}", fix))
@@ -41,5 +36,12 @@ def duration(argument: str, given: object) -> int:
     return int(length)
 
 
-def _is_time(term: Term) -> bool:
-    return isinstance(term.kind, Measure) and term.kind.dimension == MICROSECONDS.dimension
+def duration_text(microseconds: int) -> str:
+    """Return a duration in the largest unit that it is a whole number of.
+
+    >>> duration_text(5_400_000_000), duration_text(86_400_000_000)
+    ('90 min', '1 d')
+    """
+    units = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1, "µs"))
+    size, symbol = next(each for each in units if microseconds % each[0] == 0)
+    return f"{microseconds // size} {symbol}"
