@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 from uuid import uuid4
 
-from attrs import evolve
+import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 from pyspark.sql.utils import is_remote
@@ -79,6 +79,7 @@ if TYPE_CHECKING:
 
 
 @final
+@attrs.frozen(eq=False, repr=False)
 class Frames:
     """What a program gives over frames: results, and the rows that it could not use.
 
@@ -91,25 +92,14 @@ class Frames:
     each run the program, on a checkpoint of its own.
     """
 
-    def __init__(
-        self,
-        parts: DataFrame,
-        layout: Layout,
-        key: t.DataType,
-        buckets: int,
-        partition: Mapping[str, str],
-        states: BucketStates,
-        waits: bool,
-        again: Callable[[Mapping[str, list[str]], str | None], Frames],
-    ) -> None:
-        self._parts = parts
-        self._layout = layout
-        self._key = key
-        self._buckets = buckets
-        self._partition = partition
-        self._states = states
-        self._waits = waits
-        self._again = again
+    _parts: DataFrame
+    _layout: Layout
+    _key: t.DataType
+    _buckets: int
+    _partition: Mapping[str, str]
+    _states: BucketStates
+    _waits: bool
+    _again: Callable[[Mapping[str, list[str]], str | None], Frames]
 
     def __repr__(self) -> str:
         """Show the outputs."""
@@ -303,8 +293,8 @@ def correlate_frames(
     Raises:
         InvalidArgument: Whatever can be seen to be wrong before anything runs.
     """
+    options = {name: given for name, given in locals().items() if name not in ("program", "frames")}  # to begin again
     live = program if isinstance(program, LiveProgram) else None
-    before = program.before if isinstance(program, Migration) else {}
     outputs = _outputs(program)
     shape = described(outputs)
     inputs, output_names = shape.inputs, [shape.names[output] for output in outputs]
@@ -368,14 +358,14 @@ def correlate_frames(
         uuid4().hex,
         soft_limit,
         by_partition,
-        before,
+        program.before if isinstance(program, Migration) else {},
         for_engines(checked_policy(on_error, outputs, "correlate_frames")),
         count,
         static.digests,
         live,
         demands,
     )
-    runner = Buckets(outputs, sources_in, layout, met.everywhere, states, on_error, static)
+    runner = Buckets(outputs, sources_in, layout, met.everywhere, on_error, states, static)
     if changes is not None:
         sources.append(change_source(changes, len(sources), event_time))
     if is_streaming:
@@ -386,23 +376,7 @@ def correlate_frames(
     def again(columns: Mapping[str, list[str]], text: str | None) -> Frames:
         rest = {name: frame.drop(*columns.get(name, ())) for name, frame in frames.items()}
         return correlate_frames(
-            program if live is None or text is None else evolve(live, text=text),
-            rest,
-            event_time=event_time,
-            partition_by=partition_by,
-            buckets=buckets,
-            order=order,
-            sequence=sequence,
-            watermark=watermark,
-            deleted=deleted,
-            schema=schema,
-            plausible=plausible,
-            close=close,
-            until=until,
-            unbounded=unbounded,
-            soft_limit=soft_limit,
-            on_error=on_error,
-            changes=changes,
+            program if live is None or text is None else attrs.evolve(live, text=text), rest, **options
         )
 
     return Frames(done, layout, key, count, by_partition, states, holds, again)
