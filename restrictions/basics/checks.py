@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from cartesius import Restriction, Slot
 
 
-def check_count(restriction: Restriction, n: Any, argument: str = "n") -> None:
+def check_count(call: str, n: Any, argument: str = "n") -> None:
     """Raise `InvalidArgument` unless ``n`` is an int ≥ 1."""
     if isinstance(n, int) and not isinstance(n, bool) and n >= 1:
         return
-    message = f"{type(restriction).__name__}: expected an int ≥ 1 but got {argument}={n!r} (type={type(n).__name__})"
+    message = f"{call}: expected an int ≥ 1 but got {argument}={n!r} (type={type(n).__name__})"
     raise InvalidArgument(message)
 
 

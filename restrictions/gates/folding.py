@@ -17,7 +17,7 @@ from cartesius.language.families import ended
 from cartesius.plan.nodes import Opaque, Transduce
 from cartesius.plan.reliance import Reliance
 from cartesius.results.unchanged_values import is_same
-from restrictions.basics.checks import check_count, check_function, refuse_tables
+from restrictions.basics.checks import refuse_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -97,7 +97,7 @@ class buffering(of_streams):
     State: up to n - 1 events. Relies on arrival order. Does not commute with other gates of the slot.
 
     Raises:
-        InvalidArgument: ``n`` is not an int ≥ 1; when a correlation is built: a table.
+        InvalidArgument: When a correlation is built: a table.
 
     Law:
         The lists, put together, are the values.
@@ -106,10 +106,6 @@ class buffering(of_streams):
     slot: Slot
     n: int
     held: Queue = state(Queue())
-
-    def validate(self) -> None:
-        """Check the count."""
-        check_count(self, self.n)
 
     def plan(self) -> tuple[Node, ...]:
         """Return what its clauses do not say."""
@@ -156,7 +152,7 @@ class distinctly(of_streams):
     State: the key of the event before. Relies on arrival order. Commutes with what handles stored entries.
 
     Raises:
-        InvalidArgument: ``key`` is not a function; when a correlation is built: a table.
+        InvalidArgument: When a correlation is built: a table.
 
     Law:
         Idempotent.
@@ -165,11 +161,6 @@ class distinctly(of_streams):
     slot: Slot
     key: Callable[[Any], Any] | None = None
     before: tuple[Any, ...] = state(())
-
-    def validate(self) -> None:
-        """Check the key."""
-        if self.key is not None:
-            check_function(self, self.key, "key")
 
     def plan(self) -> tuple[Node, ...]:
         """Return what its clauses do not say."""

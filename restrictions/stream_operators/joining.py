@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Apply, Expression, Field, KeyOf, Part, Tuple
-from cartesius.expressions.tracing import parameters_of, trace
 from restrictions.basics.completion import completing_with
 from restrictions.basics.keys import having_key, key_by
 from restrictions.basics.outer import optionally
 from restrictions.basics.selection import fifo
 from restrictions.basics.separation import momentarily, separately
 from restrictions.basics.taking_back import retracting
-from restrictions.stream_operators.combining import check_stream, derived
+from restrictions.stream_operators.combining import call_of, check_stream, derived
 from restrictions.time.duration import apart, lasting
 from restrictions.time.event_time import allowing_lateness
 from restrictions.time.gathering import grouping
@@ -237,11 +236,8 @@ def matching_key(call: str, on: Any, slot: str, table: str) -> Expression:
     if not callable(on):
         message = f"{call}: expected a field's name or a function but got on={on!r} (type={type(on).__name__})"
         raise InvalidArgument(message)
-    parameters = parameters_of(on)
-    key = trace(on, [(parameters[0], Part(slot))]).expression if parameters and len(parameters) == 1 else None
-    if key is None:  # it runs as written, and still makes an index
-        key = Apply(on, (Part(slot),), getattr(on, "__name__", "on"))
-    return Apply(operator.eq, (key, KeyOf(table)), "==")
+    # One that runs as written still makes an index.
+    return Apply(operator.eq, (call_of(on, slot, "on"), KeyOf(table)), "==")
 
 
 def _pair(call: str, left: Reactive, right: Reactive, restrict: Composition | Restriction, key: Key) -> Reactive:

@@ -165,19 +165,12 @@ class lasting(_expiring):
 
     Completes when the slot has ended and nothing of it is left, or all inputs have ended.
 
-    Raises:
-        InvalidArgument: A negative duration.
-
     Law:
         ``lasting(s, a) | lasting(s, b) == lasting(s, min(a, b))``.
     """
 
     slot: Slot
     duration: Duration
-
-    def validate(self) -> None:
-        """Check the duration."""
-        check_duration(self, "duration", self.duration)
 
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""
