@@ -33,7 +33,6 @@ from spark_bridge.reading.options import (
     check_partition_types,
     check_sequences,
     check_watermark,
-    checked_outputs,
     given_schemas,
     holds_back,
     own_watermarks,
@@ -47,7 +46,7 @@ from spark_bridge.running.stateful import run_batch, run_streaming
 from spark_bridge.state.bucket_states import BucketStates
 from spark_bridge.state.checkpoints import CheckpointNote, settled
 from spark_bridge.state.memory_limits import check_bounded, checked_limit
-from spark_bridge.state.migration import Migration
+from spark_bridge.state.migration import Migration, outputs_of
 from spark_bridge.transport.dead_letters import Plausible
 from spark_bridge.transport.emission import Layout
 from spark_bridge.transport.envelope import letters_of, opened, results_of, tagged, united
@@ -305,7 +304,7 @@ def correlate_frames(
     schemas_in: dict[str, t.StructType] = {name: nullable(frame.schema) for name, frame in frames.items()}
     timed = timed_frames(frames, event_time)
     if is_streaming and not unbounded:
-        check_bounded(outputs, set(frames) - set(timed))
+        check_bounded(shape, set(frames) - set(timed))
     own = own_watermarks(frames, event_time) if is_streaming else []
     check_watermark(own, watermark, timed)
     has_watermark = bool(own) or watermark is not None
@@ -344,10 +343,8 @@ def correlate_frames(
     demands = Demands(
         values_in, schemas_in, given_schemas(schema, output_names), by_partition if count > 1 else {}, in_order
     )
-    met = demands.met(shape)
-    layout, key = _common(
-        met.schemas, [name for name, output in zip(output_names, outputs, strict=True) if output.table]
-    )
+    schemas, everywhere = demands.met(shape)
+    layout, key = _common(schemas, [name for name, output in zip(output_names, outputs, strict=True) if output.table])
     check_told_apart(layout.value.names, next(iter(frames.values())), "fields of results")
     sources_in = tuple(source.input for source in sources)
     believed = Plausible(plausible)
@@ -365,7 +362,7 @@ def correlate_frames(
         live,
         demands,
     )
-    runner = Buckets(outputs, sources_in, layout, met.everywhere, on_error, states, static)
+    runner = Buckets(outputs, sources_in, layout, everywhere, on_error, states, static)
     if changes is not None:
         sources.append(change_source(changes, len(sources), event_time))
     if is_streaming:
@@ -384,12 +381,10 @@ def correlate_frames(
 
 def _outputs(program: Any) -> tuple[Reactive, ...]:
     """Return the outputs with which a query begins."""
-    match program:
-        case Migration():
-            return program.outputs
-        case LiveProgram():
-            return checked_outputs(program.outputs())
-    return checked_outputs(program)
+    if isinstance(program, Migration):
+        return program.outputs
+    found = program.outputs() if isinstance(program, LiveProgram) else program
+    return outputs_of(found, "correlate_frames: expected a Reactive, or a list of them, to compute")
 
 
 def _streamed(

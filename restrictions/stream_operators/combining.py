@@ -274,13 +274,7 @@ def check_stream(value: object, call: str, argument: str) -> Reactive:
 
 
 def call_of(function: Callable[[Any], Any], slot: str, argument: str) -> Expression:
-    """Return a function of the value of a slot as an expression: what it traces to, or a call of it as it is written.
-
-    Args:
-        function: The function.
-        slot: The slot.
-        argument: What it was given as, which names it if it has no name.
-    """
+    """Return a function of a slot's value as an expression: traced, or a call; ``argument`` names what has no name."""
     return of_payload(function, slot) or Apply(function, (Part(slot),), getattr(function, "__name__", argument))
 
 
