@@ -42,6 +42,24 @@ def refuse_tables(restriction: Restriction, slots: Iterable[Slot]) -> None:
             raise InvalidArgument(message)
 
 
+def refuse_streams(restriction: Restriction, slots: Iterable[Slot]) -> None:
+    """Raise `InvalidArgument` if one of ``slots`` is bound to a stream."""
+    for slot in slots:
+        if not slot.reactive.table:
+            message = (
+                f"{restriction!r}: expected a table but {slot.name!r} is bound to a stream, {slot.reactive.name!r}"
+            )
+            raise InvalidArgument(message)
+
+
+def refuse_versions(restriction: Restriction, others: tuple[Restriction, ...], why: str) -> None:
+    """Raise `InvalidArgument` if one of ``others`` keeps versions, and say ``why`` it may not."""
+    for other in others:
+        if facts.versions(other):
+            message = f"{restriction!r}: expected no versions, {why}, but got {other!r}"
+            raise InvalidArgument(message)
+
+
 def refuse_consumption(restriction: Restriction, others: tuple[Restriction, ...]) -> None:
     """Raise `InvalidArgument` if one of ``others`` spends uses or cuts results, which retraction cannot take back."""
     for other in others:
