@@ -73,9 +73,7 @@ class accumulating(of_streams):
     @handles(arrive, "slot")
     def take_in(self, slot: Slot, event: Entry) -> None:
         """Combine, and let the fold through."""
-        before = self.fold or self.initial
-        fold = self.combine(before[0], event.value) if before else event.value
-        self.fold = (fold,)
+        self.fold, (fold,) = _accumulated(self.combine, self.initial, self.fold, event.value)
         forward(slot, event.with_value(fold))
 
 
@@ -170,11 +168,9 @@ class distinctly(of_streams):
     @handles(arrive, "slot")
     def compare(self, slot: Slot, event: Entry) -> None:
         """Let a change through."""
-        key = event.value if self.key is None else self.key(event.value)
-        if self.before and is_same(self.before[0], key):
-            return
-        self.before = (key,)
-        forward(slot, event)
+        self.before, values = _changed(self.key, self.before, event.value)
+        if values:
+            forward(slot, event)
 
 
 class skipping(of_streams):
@@ -213,8 +209,8 @@ class skipping(of_streams):
     @handles(arrive, "slot")
     def skip(self, slot: Slot, event: Entry) -> None:
         """Let everything through once one has failed."""
-        if self.is_open or not self.predicate(event.value):
-            self.is_open = True
+        self.is_open, values = _skipped(self.predicate, self.is_open, event.value)
+        if values:
             forward(slot, event)
 
 

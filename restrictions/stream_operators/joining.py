@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Span = int | timedelta
     Key = str | Callable[[Any], Any] | None
 
-_BOTH = Tuple((Part("left"), Part("right")))
+BOTH = Tuple((Part("left"), Part("right")))
 
 
 def join(left: Reactive, right: Reactive, left_duration: Span, right_duration: Span, *, key: Key = None) -> Reactive:
@@ -130,7 +130,7 @@ def interval_join(
     if key is not None:
         restrict = key_by(left=key, right=key) | restrict
     slots = _streams("interval_join", left, right)
-    return derived("interval_join", (left, right), slots, _BOTH, restrict)
+    return derived("interval_join", (left, right), slots, BOTH, restrict)
 
 
 def group_join(left: Reactive, right: Reactive, left_duration: Span, right_duration: Span) -> Reactive:
@@ -243,7 +243,7 @@ def matching_key(call: str, on: Any, slot: str, table: str) -> Expression:
 def _pair(call: str, left: Reactive, right: Reactive, restrict: Composition | Restriction, key: Key) -> Reactive:
     slots = _streams(call, left, right)
     keyed = restrict if key is None else key_by(left=key, right=key) | restrict
-    return derived(call, (left, right), slots, _BOTH, keyed | fifo() | completing_with("left", "right"))
+    return derived(call, (left, right), slots, BOTH, keyed | fifo() | completing_with("left", "right"))
 
 
 def _streams(call: str, left: Reactive, right: Reactive) -> dict[str, Reactive]:
