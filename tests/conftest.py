@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import random
@@ -170,15 +171,13 @@ def pytest_collection_finish() -> None:
 
     Engines are cycles, and tests make a thousand a second: collected less often, they take an eighth less time.
     """
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
 
 
-def pytest_unconfigure() -> None:
-    """Let go of it at the end, so that no library counts it as leaked."""
-    gc.unfreeze()
+atexit.register(gc.unfreeze)
+"""So that no library counts it as leaked. Before, pytest collects five times, and what is frozen costs nothing."""
 
 
 @pytest.fixture(autouse=True, scope="module")
