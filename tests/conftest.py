@@ -177,7 +177,7 @@ def pytest_collection_finish() -> None:
 
 
 atexit.register(gc.unfreeze)
-"""So that no library counts it as leaked. Before, pytest collects five times, and what is frozen costs nothing."""
+"""So that no library counts it as leaked; not before, as pytest collects at its end, too."""
 
 
 @pytest.fixture(autouse=True, scope="module")

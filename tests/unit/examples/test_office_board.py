@@ -92,7 +92,8 @@ def office(day_and_rules):
 @pytest.fixture(scope="module")
 def still_office(day_and_rules):
     """The same for all who move no clock of it, and write nothing."""
-    return Office(*day_and_rules, begin=3 * HOUR)
+    day, rules = day_and_rules
+    return Office(day, rules, begin=3 * HOUR)
 
 
 def by_mmsi(answer):
@@ -306,7 +307,9 @@ def test_a_ship_without_a_verdict_is_unknown_never_allowed(day_and_rules):
 
 
 def test_what_is_asked_wrongly_is_refused_with_what_is_right(still_office):
-    client = TestClient(application(page_of(still_office.board, still_office.following), "secret"), base_url="http://127.0.0.1")
+    client = TestClient(
+        application(page_of(still_office.board, still_office.following), "secret"), base_url="http://127.0.0.1"
+    )
     for question, draft, said in (
         ("board", {"at": "yesterday"}, "expected a time in ISO 8601"),
         ("ship", {"mmsi": "1; DROP TABLE changes", "at": None}, "expected an MMSI"),

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from dsl import RulePack
 from dsl.histories import History
-from examples.port.__main__ import main
 from examples.port import resampling
+from examples.port.__main__ import main
 from examples.port.inputs import SOURCES, read_day
 from examples.port.resampling import Resampled, write_days
 from tests.unit.examples.conftest import AIS, DATA
@@ -30,7 +30,7 @@ def pack():
 
 @pytest.fixture(scope="module")
 def made(kept_few, tmp_path_factory):
-    """Days of the day; of the sixteen other ones tides or winds are wanted: they are read beside a few ships, not all."""
+    """Days of the day; of sixteen others tides or winds are wanted: they are read beside a few ships, not all."""
     other = shutil.copytree(DATA, tmp_path_factory.mktemp("days") / "data")
     shutil.copy(kept_few / AIS, other / AIS)
 
