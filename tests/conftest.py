@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import random
@@ -61,6 +62,10 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+gc.disable()
+"""Until all is collected: imports and items stay, and to look for garbage among them takes a seventh of collecting."""
+
+
 @pytest.hookimpl(tryfirst=True)  # before hypothesis reads the option
 def pytest_configure(config: pytest.Config) -> None:
     given = getattr(config, "workerinput", {}).get("hypothesis_seed", config.getoption("--hypothesis-seed", None))
@@ -116,6 +121,15 @@ def pytest_make_collect_report(
     return report
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for no examples in the docstrings of tests, which have none: that reads each object of each module."""
+    found = yield
+    if file_path.is_relative_to(TESTS) and b">>> " not in file_path.read_bytes():
+        return [one for one in found if type(one) is pytest.Module]
+    return found
+
+
 def _place(item: pytest.Item) -> tuple[bool, tuple[str, ...]]:
     """Where a test's file stands in an order that all processes have."""
     return not item.path.is_relative_to(TESTS), item.path.parts
@@ -157,14 +171,13 @@ def pytest_collection_finish() -> None:
 
     Engines are cycles, and tests make a thousand a second: collected less often, they take an eighth less time.
     """
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
-def pytest_unconfigure() -> None:
-    """Let go of it at the end, so that no library counts it as leaked."""
-    gc.unfreeze()
+atexit.register(gc.unfreeze)
+"""So that no library counts it as leaked; not before, as pytest collects at its end, too."""
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -14,6 +14,7 @@ import re
 import shlex
 import tomllib
 import traceback
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,7 +66,13 @@ def blocks(text: str) -> list[Block]:
 
 def of_language(language: str, path: Path) -> list[Block]:
     """The blocks of a page in one language."""
-    return [block for block in blocks(path.read_text(encoding="utf-8")) if block.language == language]
+    return [block for block in _blocks_of(path) if block.language == language]
+
+
+@cache
+def _blocks_of(path: Path) -> list[Block]:
+    """Three modules of tests ask for those of each page, as they are collected."""
+    return blocks(path.read_text(encoding="utf-8"))
 
 
 def needs_spark(path: Path) -> bool:

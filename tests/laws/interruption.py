@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import weakref
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from unittest import mock
@@ -75,8 +75,7 @@ class Lines:
             sys.settrace(None)
 
     def _enter(self, frame: FrameType, what: str, _: object) -> Any:
-        is_ours = frame.f_code.co_filename.startswith((*OURS, GENERATED))
-        return self._step if is_ours and not _is_destroying(frame) else None
+        return self._step if _is_ours(frame.f_code.co_filename) and not _is_destroying(frame) else None
 
     def _step(self, frame: FrameType, what: str, _: object) -> Any:
         if what == "line":
@@ -89,13 +88,25 @@ class Lines:
         return self._step
 
 
-def _is_destroying(frame: FrameType | None) -> bool:
-    """Whether Python swallows what is raised here, as it destroys an object."""
-    while frame is not None and frame.f_code is not Lines.run.__code__:
-        if frame.f_code.co_name == "__del__" or frame.f_code is weakref.finalize.__call__.__code__:
+@cache
+def _is_ours(file: str) -> bool:
+    return file.startswith((*OURS, GENERATED))
+
+
+def _is_destroying(frame: FrameType) -> bool:
+    """Whether Python swallows what is raised here, as it destroys an object.
+
+    What is traced is not in the middle of that: so nobody looks behind the next caller that is.
+    """
+    at: FrameType | None = frame
+    while at is not None and at.f_code is not _RUN and (at is frame or at.f_trace is None):
+        if at.f_code.co_name == "__del__" or at.f_code is _FINALIZE:
             return True
-        frame = frame.f_back
+        at = at.f_back
     return False
+
+
+_RUN, _FINALIZE = Lines.run.__code__, weakref.finalize.__call__.__code__
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,18 @@ assert catalogue_lines.REGISTRIES
 
 PROGRAMS = 250
 """Among how many programs a mistake has to show; most show among the first dozen."""
+FIRST = {
+    "a session is closed when its end is reached, not passed": 126,
+    "a snapshot forgets deletions": 122,
+    "strict sequences are split by a key": 108,
+    "push_many lets a null meet a null": 57,
+    "in_event_time has a clock for each key": 57,
+    "in a batch that does not close the clock stands still": 47,
+    "what a window made leaves before what it could meet": 29,
+    "a session ends one instant early": 21,
+    "rows of static frames are left out": 16,
+}
+"""In which program a mistake showed last: that is tried first. Where others are drawn by now, this costs one more."""
 
 
 def tried(mistake: Mistake, seed: str) -> None:
@@ -35,7 +47,7 @@ def tried(mistake: Mistake, seed: str) -> None:
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_planted_mistake_is_found(name, monkeypatch):
     MISTAKES[name].plant(monkeypatch)
-    for number in range(PROGRAMS):
+    for number in (FIRST.get(name, 0), *range(PROGRAMS)):
         try:
             tried(MISTAKES[name], f"planted {number}")
         except (Wrong, Difference, AssertionError, CartesiusError) as found:  # the law fails by any of them

@@ -75,12 +75,18 @@ def _closed():
             one.close()
 
 
-@pytest.fixture
-def few(tmp_path):
-    """The data of a few ships, half their reports, and the first hours of the day."""
-    folder = Folder(tmp_path / "data")
+@pytest.fixture(scope="session")
+def kept_few(tmp_path_factory):
+    """The data of a few ships, half their reports, and the first hours of the day; nobody writes there."""
+    folder = Folder(tmp_path_factory.mktemp("few") / "data")
     shutil.copytree(DATA, folder.path)
     folder.keep(AIS, lambda row: row["mmsi"] in FEW_SHIPS and row["time_utc"][15] in "02468")
     for name in (TIDE, STREAM):
         folder.keep(name, lambda row: row["time_utc"].startswith("2020-06-30T0"))
-    return folder
+    return folder.path
+
+
+@pytest.fixture
+def few(kept_few, tmp_path):
+    """Likewise, for a test that may spoil it."""
+    return Folder(shutil.copytree(kept_few, tmp_path / "data"))

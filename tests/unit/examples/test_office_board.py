@@ -89,12 +89,19 @@ def office(day_and_rules):
     return Office(day, rules, begin=3 * HOUR)
 
 
+@pytest.fixture(scope="module")
+def still_office(day_and_rules):
+    """The same for all who move no clock of it, and write nothing."""
+    day, rules = day_and_rules
+    return Office(day, rules, begin=3 * HOUR)
+
+
 def by_mmsi(answer):
     return {each["mmsi"]: each for each in answer["ships"]}
 
 
-def test_the_board_says_of_each_ship_what_is_judged_why_and_how_old_it_is(office):
-    answer = office.board.board({"at": None})
+def test_the_board_says_of_each_ship_what_is_judged_why_and_how_old_it_is(still_office):
+    answer = still_office.board.board({"at": None})
     gunvor = by_mmsi(answer)[GUNVOR]
     assert (gunvor["status"], gunvor["berth"], gunvor["heads_for"]) == ("restricted", "elizabeth-east", None)
     (failed,) = gunvor["failed"]
@@ -111,17 +118,17 @@ def test_the_board_says_of_each_ship_what_is_judged_why_and_how_old_it_is(office
     berth = next(each for each in answer["berths"] if each["id"] == "elizabeth-east")
     assert GUNVOR in berth["lies"]
     assert [each["ships"] for each in answer["rules"] if each["name"] == "clearance at elizabeth-east"] == [[GUNVOR]]
-    assert answer["pack"]["version"] == gunvor["pack"] == office.following.packs()[0].version
+    assert answer["pack"]["version"] == gunvor["pack"] == still_office.following.packs()[0].version
 
 
-def test_any_moment_before_has_its_verdicts_and_reasons(office):
-    before = office.board.board({"at": "2020-06-30T01:53:59Z"})
+def test_any_moment_before_has_its_verdicts_and_reasons(still_office):
+    before = still_office.board.board({"at": "2020-06-30T01:53:59Z"})
     assert by_mmsi(before)[GUNVOR]["status"] == "allowed"
     assert by_mmsi(before)[GUNVOR]["failed"] == []
     assert (before["clock"]["now"], before["clock"]["live"]) == ("2020-06-30T01:53:59Z", False)
-    assert by_mmsi(office.board.board({"at": "2020-06-30T01:54:00Z"}))[GUNVOR]["status"] == "restricted"
-    now = office.board.board({"at": None})
-    again = office.board.board({"at": now["clock"]["now"]})
+    assert by_mmsi(still_office.board.board({"at": "2020-06-30T01:54:00Z"}))[GUNVOR]["status"] == "restricted"
+    now = still_office.board.board({"at": None})
+    again = still_office.board.board({"at": now["clock"]["now"]})
     same = ("status", "since", "failed", "missing", "seen", "age_s", "berth", "lon", "pack")
     assert [[each[name] for name in same] for each in now["ships"]] == [
         [each[name] for name in same] for each in again["ships"]
@@ -251,8 +258,8 @@ def test_a_ship_has_her_verdicts_so_far_her_day_and_the_next_change_that_is_fore
     assert office.store.changes_of(GUNVOR, office.day.start + ONE_DAY)[-1].time == office.day.start + 216 * 60_000_000
 
 
-def test_a_restriction_that_is_foreseen_says_the_value_and_the_limit(office):
-    answer = office.board.ship({"mmsi": GUNVOR, "at": "2020-06-30T01:30:00Z"})
+def test_a_restriction_that_is_foreseen_says_the_value_and_the_limit(still_office):
+    answer = still_office.board.ship({"mmsi": GUNVOR, "at": "2020-06-30T01:30:00Z"})
     assert (answer["next"]["at"], answer["next"]["status"]) == ("2020-06-30T01:54:00Z", "restricted")
     assert answer["next"]["rule"] == "clearance at elizabeth-east"
     assert answer["next"]["why"].endswith("limit 50 cm: she must stay afloat")
@@ -299,8 +306,10 @@ def test_a_ship_without_a_verdict_is_unknown_never_allowed(day_and_rules):
     assert (told["status"], told["missing"]) == ("unknown", [{"rule": "not judged yet", "what": ["verdict"]}])
 
 
-def test_what_is_asked_wrongly_is_refused_with_what_is_right(office):
-    client = TestClient(application(page_of(office.board, office.following), "secret"), base_url="http://127.0.0.1")
+def test_what_is_asked_wrongly_is_refused_with_what_is_right(still_office):
+    client = TestClient(
+        application(page_of(still_office.board, still_office.following), "secret"), base_url="http://127.0.0.1"
+    )
     for question, draft, said in (
         ("board", {"at": "yesterday"}, "expected a time in ISO 8601"),
         ("ship", {"mmsi": "1; DROP TABLE changes", "at": None}, "expected an MMSI"),
@@ -316,7 +325,7 @@ def test_what_is_asked_wrongly_is_refused_with_what_is_right(office):
         assert answer.status_code == 400
         assert said in answer.json()["error"]
     with pytest.raises(NotUnderstood):
-        office.board.board({"at": []})
+        still_office.board.board({"at": []})
 
 
 def test_the_stream_tells_each_ship_once_in_her_newest_state_from_where_a_reader_was(office):

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from threading import Event
 
@@ -50,6 +51,7 @@ BAD = [
 ]
 
 
+@cache
 def version(text):
     return RulePack.from_text(text).version
 
