@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 from uuid import uuid4
 
-from attrs import evolve
+import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 from pyspark.sql.utils import is_remote
@@ -33,7 +33,6 @@ from spark_bridge.reading.options import (
     check_partition_types,
     check_sequences,
     check_watermark,
-    checked_outputs,
     given_schemas,
     holds_back,
     own_watermarks,
@@ -47,7 +46,7 @@ from spark_bridge.running.stateful import run_batch, run_streaming
 from spark_bridge.state.bucket_states import BucketStates
 from spark_bridge.state.checkpoints import CheckpointNote, settled
 from spark_bridge.state.memory_limits import check_bounded, checked_limit
-from spark_bridge.state.migration import Migration
+from spark_bridge.state.migration import Migration, outputs_of
 from spark_bridge.transport.dead_letters import Plausible
 from spark_bridge.transport.emission import Layout
 from spark_bridge.transport.envelope import letters_of, opened, results_of, tagged, united
@@ -79,6 +78,7 @@ if TYPE_CHECKING:
 
 
 @final
+@attrs.frozen(eq=False, repr=False)
 class Frames:
     """What a program gives over frames: results, and the rows that it could not use.
 
@@ -91,25 +91,14 @@ class Frames:
     each run the program, on a checkpoint of its own.
     """
 
-    def __init__(
-        self,
-        parts: DataFrame,
-        layout: Layout,
-        key: t.DataType,
-        buckets: int,
-        partition: Mapping[str, str],
-        states: BucketStates,
-        waits: bool,
-        again: Callable[[Mapping[str, list[str]], str | None], Frames],
-    ) -> None:
-        self._parts = parts
-        self._layout = layout
-        self._key = key
-        self._buckets = buckets
-        self._partition = partition
-        self._states = states
-        self._waits = waits
-        self._again = again
+    _parts: DataFrame
+    _layout: Layout
+    _key: t.DataType
+    _buckets: int
+    _partition: Mapping[str, str]
+    _states: BucketStates
+    _waits: bool
+    _again: Callable[[Mapping[str, list[str]], str | None], Frames]
 
     def __repr__(self) -> str:
         """Show the outputs."""
@@ -303,8 +292,8 @@ def correlate_frames(
     Raises:
         InvalidArgument: Whatever can be seen to be wrong before anything runs.
     """
+    options = {name: given for name, given in locals().items() if name not in ("program", "frames")}  # to begin again
     live = program if isinstance(program, LiveProgram) else None
-    before = program.before if isinstance(program, Migration) else {}
     outputs = _outputs(program)
     shape = described(outputs)
     inputs, output_names = shape.inputs, [shape.names[output] for output in outputs]
@@ -315,7 +304,7 @@ def correlate_frames(
     schemas_in: dict[str, t.StructType] = {name: nullable(frame.schema) for name, frame in frames.items()}
     timed = timed_frames(frames, event_time)
     if is_streaming and not unbounded:
-        check_bounded(outputs, set(frames) - set(timed))
+        check_bounded(shape, set(frames) - set(timed))
     own = own_watermarks(frames, event_time) if is_streaming else []
     check_watermark(own, watermark, timed)
     has_watermark = bool(own) or watermark is not None
@@ -354,10 +343,8 @@ def correlate_frames(
     demands = Demands(
         values_in, schemas_in, given_schemas(schema, output_names), by_partition if count > 1 else {}, in_order
     )
-    met = demands.met(shape)
-    layout, key = _common(
-        met.schemas, [name for name, output in zip(output_names, outputs, strict=True) if output.table]
-    )
+    schemas, everywhere = demands.met(shape)
+    layout, key = _common(schemas, [name for name, output in zip(output_names, outputs, strict=True) if output.table])
     check_told_apart(layout.value.names, next(iter(frames.values())), "fields of results")
     sources_in = tuple(source.input for source in sources)
     believed = Plausible(plausible)
@@ -368,14 +355,14 @@ def correlate_frames(
         uuid4().hex,
         soft_limit,
         by_partition,
-        before,
+        program.before if isinstance(program, Migration) else {},
         for_engines(checked_policy(on_error, outputs, "correlate_frames")),
         count,
         static.digests,
         live,
         demands,
     )
-    runner = Buckets(outputs, sources_in, layout, met.everywhere, states, on_error, static)
+    runner = Buckets(outputs, sources_in, layout, everywhere, on_error, states, static)
     if changes is not None:
         sources.append(change_source(changes, len(sources), event_time))
     if is_streaming:
@@ -386,23 +373,7 @@ def correlate_frames(
     def again(columns: Mapping[str, list[str]], text: str | None) -> Frames:
         rest = {name: frame.drop(*columns.get(name, ())) for name, frame in frames.items()}
         return correlate_frames(
-            program if live is None or text is None else evolve(live, text=text),
-            rest,
-            event_time=event_time,
-            partition_by=partition_by,
-            buckets=buckets,
-            order=order,
-            sequence=sequence,
-            watermark=watermark,
-            deleted=deleted,
-            schema=schema,
-            plausible=plausible,
-            close=close,
-            until=until,
-            unbounded=unbounded,
-            soft_limit=soft_limit,
-            on_error=on_error,
-            changes=changes,
+            program if live is None or text is None else attrs.evolve(live, text=text), rest, **options
         )
 
     return Frames(done, layout, key, count, by_partition, states, holds, again)
@@ -410,12 +381,10 @@ def correlate_frames(
 
 def _outputs(program: Any) -> tuple[Reactive, ...]:
     """Return the outputs with which a query begins."""
-    match program:
-        case Migration():
-            return program.outputs
-        case LiveProgram():
-            return checked_outputs(program.outputs())
-    return checked_outputs(program)
+    if isinstance(program, Migration):
+        return program.outputs
+    found = program.outputs() if isinstance(program, LiveProgram) else program
+    return outputs_of(found, "correlate_frames: expected a Reactive, or a list of them, to compute")
 
 
 def _streamed(

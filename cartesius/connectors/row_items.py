@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence, Set
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Final
 
-from cartesius.data.events import Delete, Event, Update
+from cartesius.data.events import EPOCH, Delete, Event, Update
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _DEEPEST: Final = 200
 """How many levels a row may have: Python reads deeper ones, but not the snapshots that hold them."""
@@ -92,7 +91,7 @@ def _instant(said: str) -> int:
     if instant.tzinfo is None:
         reason = f"a time with its zone was expected, such as {said}Z, but it is {said!r}"
         raise Unreadable(reason)
-    return (instant - _EPOCH) // _MICROSECOND
+    return (instant - EPOCH) // _MICROSECOND
 
 
 def result_line(event: Event) -> bytes:

@@ -26,6 +26,8 @@ from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import attrs
+
 from cartesius.connectors.endpoints import StreamSink, StreamSource
 from cartesius.connectors.kept_runs import Keeping, alone_in, load
 from cartesius.core.engine_core import MICROSECOND
@@ -172,28 +174,23 @@ def _warn(event: Event, reason: str) -> None:
     _LOG.warning("an event is set aside: %s: %r", reason, event)
 
 
+@attrs.define(eq=False, repr=False)
 class _Run:
     """An engine between its sources and its sink."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        sources: Mapping[str, StreamSource],
-        sink: StreamSink,
-        keeping: Keeping | None,
-        number: int,
-        late: Callable[[Event, str], object],
-        on_error: RowPolicy,
-    ) -> None:
-        self.engine = engine
-        self.sources = sources
-        self.sink = sink
-        self.keeping = keeping
-        self.number = number
-        self.late = late
-        self.on_error = on_error
-        self.positions = {name: source.position for name, source in sources.items()}
-        self.has_changed = True
+    engine: Engine
+    sources: Mapping[str, StreamSource]
+    sink: StreamSink
+    keeping: Keeping | None
+    number: int
+    late: Callable[[Event, str], object]
+    on_error: RowPolicy
+    positions: dict[str, Any] = attrs.field(init=False)
+    has_changed: bool = attrs.field(init=False, default=True)
+
+    @positions.default
+    def _first_positions(self) -> dict[str, Any]:
+        return {name: source.position for name, source in self.sources.items()}
 
     async def feed(self, every: float, patience: float, clock: Callable[[], float]) -> None:
         """Push the items of all sources until they have ended."""

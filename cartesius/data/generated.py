@@ -85,7 +85,7 @@ def define(name: str, source: str, bound: Mapping[str, Any]) -> Callable[..., An
 
 @lru_cache(maxsize=1000)  # patterns of one shape have one text, as what differs is bound
 def _compiled(name: str, source: str) -> CodeType:
-    place = f"<generated {name} {_next_number()}>"
+    place = f"<generated {name} {next(_numbers)}>"
     linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
     try:
         code = compile(source, place, "exec")
@@ -133,7 +133,3 @@ def commented(text: str) -> str:
 
 
 _numbers = iter(range(1 << 62))
-
-
-def _next_number() -> int:
-    return next(_numbers)

@@ -15,7 +15,7 @@ from cartesius.data.generated import Constants, define
 from cartesius.data.records import reader
 from cartesius.expressions.expression_texts import Texts
 from cartesius.expressions.expressions import Every, Expression, Part, children, evaluator
-from cartesius.expressions.tracing import parameters_of, trace
+from cartesius.expressions.tracing import of_payload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +29,7 @@ def of_value(function: Callable[..., Any]) -> Callable[..., Any]:
     >>> of_value(lambda n: n > 9)(None) is None, of_value(lambda n: n > 9)(10)
     (True, True)
     """
-    parameters = parameters_of(function)
-    if parameters is None or len(parameters) != 1:
-        return function
-    expression = trace(function, [(parameters[0], _VALUE)]).expression
+    expression = of_payload(function, _VALUE.slot)
     if expression is None:
         return function
     if _depth(expression) > _DEEP or _has_every(expression):

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+import attrs
+
 from cartesius.data.events import Delete, Event, Update
 from cartesius.results.unchanged_values import is_unchanged
 
@@ -25,14 +27,21 @@ Span: TypeAlias = "tuple[Time, Time]"
 Result: TypeAlias = "tuple[tuple[float, ...], Any, Time, Time]"  # rank, value, start, end
 
 
-class Events:
-    """The results of a step, as they come."""
+class Output:
+    """Base of what the results of a step become."""
 
     is_ranked: ClassVar[bool] = False  # whether it looks at the rank of results
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.events: list[Event] = []
+    def look(self, moment: Moment | None = None) -> None:
+        """End a batch, before its garbage is collected: most have taken the results as they came."""
+
+
+@attrs.define(eq=False, repr=False)
+class Events(Output):
+    """The results of a step, as they come."""
+
+    name: str
+    events: list[Event] = attrs.field(init=False, factory=list)
 
     def add(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
         """Take a result."""
@@ -44,9 +53,6 @@ class Events:
         _, value, start, end = result
         self.events.append(Event(value, start, end, -1, self.name, identity))
 
-    def look(self, moment: Moment | None = None) -> None:
-        """Do nothing: results are what they are."""
-
     def settle(self) -> list[Event]:
         """End the step: return its events."""
         events, self.events = self.events, []
@@ -57,30 +63,21 @@ class Events:
         self.events.clear()
 
 
-class Rows:
+@attrs.define(eq=False, repr=False)
+class Rows(Output):
     """The table that `as_table` keeps."""
 
     is_ranked: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        name: str,
-        journal: Journal,
-        provenance: Provenance | None = None,
-        *,
-        keeps_all: bool,
-    ) -> None:
-        self.name = name
-        self.provenance = provenance
-        self.journal = journal
-        self.keeps_all = (
-            keeps_all  # with `retracting`: every live result of a key, otherwise only the latest step's first
-        )
-        self.live: dict[Any, dict[Any, Result]] = {}
-        self.shown: dict[Any, Any] = {}
-        self._mentioned: dict[Any, Span] = {}
-        self._yielded: set[Any] = set()
-        self._closed: list[Any] = []
+    name: str
+    journal: Journal
+    provenance: Provenance | None
+    keeps_all: bool = attrs.field(kw_only=True)
+    """With `retracting`: every live result of a key, otherwise only the latest step's first."""
+    live: dict[Any, dict[Any, Result]] = attrs.field(init=False, factory=dict)
+    shown: dict[Any, Any] = attrs.field(init=False, factory=dict)
+    _mentioned: dict[Any, Span] = attrs.field(init=False, factory=dict)
+    _yielded: set[Any] = attrs.field(init=False, factory=set)
+    _closed: list[Any] = attrs.field(init=False, factory=list)
 
     def add(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
         """Take a result as a live row of ``key``."""
@@ -123,9 +120,6 @@ class Rows:
     def _explain(self, change: Event, made: Any) -> None:
         if self.provenance is not None:
             self.provenance.changed(change, made)
-
-    def look(self, moment: Moment | None = None) -> None:
-        """Do nothing: results are kept as they come."""
 
     def forget(self, key: Any) -> None:
         """Forget the row of ``key``, after this step: it stands, and nobody knows it any more."""

@@ -78,7 +78,7 @@ class Provenance:
 
     def called(self, call: Call) -> None:
         """Record a call."""
-        self.journal.append(partial(self._forget_from, len(self.calls)))
+        self.journal.append(partial(self.calls.__delitem__, slice(len(self.calls), None)))
         self.departures.gone = []
         self.calls.append(call)
         if call.event is not None:
@@ -87,9 +87,6 @@ class Provenance:
             self._set(self._taken, told.name, key)
             if told.is_change:
                 self._set(self._taken, ("row", *key[0]), key)
-
-    def _forget_from(self, number: int) -> None:
-        del self.calls[number:]
 
     def saw(self, entry: Entry, slot: Slot, handler: str, family: Family) -> None:
         """Record that a handler saw an event."""

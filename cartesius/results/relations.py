@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius.data.events import Event
 from cartesius.data.window_spans import REPORTED
+from cartesius.results.outputs import Output
 from cartesius.results.unchanged_values import bucket_of, is_equal
 
 if TYPE_CHECKING:
@@ -20,10 +21,9 @@ if TYPE_CHECKING:
 
     from cartesius.data.journals import Journal
     from cartesius.results.outputs import Result, Span
-    from cartesius.storage.versions_in_order import Moment
 
 
-class Relations:
+class Relations(Output):
     """The relations of one correlation's windows."""
 
     is_ranked: ClassVar[bool] = True
@@ -59,9 +59,6 @@ class Relations:
 
             self.journal.append(undo)
             del results[identity]
-
-    def look(self, moment: Moment | None = None) -> None:
-        """Do nothing: results are kept as they come."""
 
     def report(self, window: tuple[Any, ...], is_empty: Callable[[], bool] | None) -> None:
         """Evaluate a window when the step is over, unless it is empty by then."""

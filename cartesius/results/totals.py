@@ -9,13 +9,13 @@ Source: thesis, L23 and L25; SEMANTICS 2.7.
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from cartesius.data.codec import pack
 from cartesius.data.events import Delete, Event, Update
 from cartesius.errors import NotStorable
 from cartesius.plan.known_totals import Total
-from cartesius.results.outputs import hull
+from cartesius.results.outputs import Output, hull
 from cartesius.results.unchanged_values import is_unchanged
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from cartesius.data.journals import Journal
     from cartesius.results.outputs import Result, Span
-    from cartesius.storage.versions_in_order import Moment
 
 
 FOR_GOOD: Final = "for good"
@@ -49,10 +48,8 @@ def check_element(total: Any, name: str) -> None:
         raise
 
 
-class Totals:
+class Totals(Output):
     """The totals of a correlation's results, by group: a table, or a stream of the one total."""
-
-    is_ranked: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -135,9 +132,6 @@ class Totals:
             self.totals.pop(key, None)
         else:
             self.totals[key] = before
-
-    def look(self, moment: Moment | None = None) -> None:
-        """Do nothing: totals are kept as results come and go."""
 
     def settle(self) -> list[Event]:
         """End the step: return one change for each total that changed, in order of first mention."""

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import heapq
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import attrs
 
 from cartesius.data.entries import FRESH, GONE
 from cartesius.data.events import EARLIEST, LATEST, Event
 from cartesius.data.journals import put
 from cartesius.data.validity import covers
 from cartesius.results.announced import Announced, change_of, parted, times_of, what_at
-from cartesius.results.outputs import hull
+from cartesius.results.outputs import Output, hull
 from cartesius.results.totals import check_element
 from cartesius.results.unchanged_values import is_unchanged
 from cartesius.results.views import View
@@ -104,37 +106,31 @@ class VersionView(View):
         self.announced.forget(keys, self._is_kept)
 
 
-class VersionTotals:
+@attrs.define(eq=False, repr=False)
+class VersionTotals(Output):
     """Totals by group, each for some time: what comes counts from when it holds until it does not."""
 
-    is_ranked: ClassVar[bool] = False
+    name: str
+    journal: Journal
+    group: Aggregate
+    is_table: bool = attrs.field(kw_only=True)
+    is_durable: bool = attrs.field(kw_only=True)
+    moment: Moment = attrs.field(kw_only=True)
+    horizon: Callable[[], Time] = attrs.field(kw_only=True)
+    _step: Callable[[], int] = attrs.field(kw_only=True)  # as in `Totals`
+    totals: dict[Any, list[Segment]] = attrs.field(init=False, factory=dict)  # in order of time
+    announced: Announced = attrs.field(init=False)
+    _mentioned: dict[Any, Span] = attrs.field(init=False, factory=dict)
+    _pending: dict[Any, Total] = attrs.field(init=False, factory=dict)  # what has come at this moment, less what went
+    _changed: dict[Any, list[tuple[Interval, Total, Total]]] = attrs.field(init=False, factory=dict)
+    """When; the total before, and now."""
+    _ends: list[tuple[Time, int, Any]] = attrs.field(init=False, factory=list)
+    """A heap: when something of a group ends to hold."""
+    _number: int = attrs.field(init=False, default=0)
 
-    def __init__(
-        self,
-        name: str,
-        journal: Journal,
-        group: Aggregate,
-        *,
-        is_table: bool,
-        is_durable: bool,
-        moment: Moment,
-        horizon: Callable[[], Time],
-        step: Callable[[], int],
-    ) -> None:
-        self.name = name
-        self.journal = journal
-        self.group = group
-        self._step = step  # as in `Totals`
-        self.is_table = is_table
-        self.is_durable = is_durable
-        self.moment = moment
-        self.totals: dict[Any, list[Segment]] = {}  # in order of time
-        self.announced = Announced(journal, horizon)
-        self._mentioned: dict[Any, Span] = {}
-        self._pending: dict[Any, Total] = {}  # what has come at this moment, less what has gone
-        self._changed: dict[Any, list[tuple[Interval, Total, Total]]] = {}  # when; the total before, and now
-        self._ends: list[tuple[Time, int, Any]] = []  # a heap: when something of a group ends to hold
-        self._number = 0
+    @announced.default
+    def _announced_by_then(self) -> Announced:
+        return Announced(self.journal, self.horizon)
 
     def add(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
         """Add a result to the total of its group, at this moment."""

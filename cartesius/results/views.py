@@ -9,11 +9,13 @@ Source: SEMANTICS 2.2 and 2.8.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
 
 from cartesius.data.entries import FRESH, GONE
 from cartesius.data.events import Delete, Event, Update
-from cartesius.results.outputs import hull
+from cartesius.results.outputs import Output, hull
 from cartesius.results.unchanged_values import is_unchanged
 
 if TYPE_CHECKING:
@@ -28,31 +30,21 @@ First: TypeAlias = "Callable[[Any, int], Match | None]"
 """The first match of a key, without the entries in a state."""
 
 
-class View:
+@attrs.define(eq=False, repr=False)
+class View(Output):
     """The table of a correlation whose rows are looked up."""
 
-    is_ranked: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        name: str,
-        first: First,
-        present: Callable[[Any], Match | None],
-        keys: Callable[[], Iterable[Any]],
-        is_kept: Callable[[Any], bool],
-        described: Callable[[Match], tuple[Any, Result]],
-        provenance: Provenance | None,
-    ) -> None:
-        self.name = name
-        self.provenance = provenance
-        self._first = first
-        self._present = present
-        self._keys = keys
-        self._is_kept = is_kept
-        self._described = described
-        self._mentioned: dict[Any, Span] = {}
-        self._unseen: dict[Any, None] = {}  # mentioned in this batch
-        self._changes: dict[Any, tuple[Match | None, Match | None]] = {}  # the row before the step, and now
+    name: str
+    _first: First
+    _present: Callable[[Any], Match | None]
+    _keys: Callable[[], Iterable[Any]]
+    _is_kept: Callable[[Any], bool]
+    _described: Callable[[Match], tuple[Any, Result]]
+    provenance: Provenance | None
+    _mentioned: dict[Any, Span] = attrs.field(init=False, factory=dict)
+    _unseen: dict[Any, None] = attrs.field(init=False, factory=dict)  # mentioned in this batch
+    _changes: dict[Any, tuple[Match | None, Match | None]] = attrs.field(init=False, factory=dict)
+    """The row before the step, and now."""
 
     def add(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
         """Note that the row of ``key`` may have changed."""

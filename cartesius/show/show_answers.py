@@ -7,8 +7,7 @@ trace. So a trace of `MOST_CALLS` steps is as quick to step through as a short o
 from __future__ import annotations
 
 import inspect
-from collections import OrderedDict
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -86,7 +85,7 @@ class Answers:
         self._recordings = recordings
         self._chosen = chosen
         self._title = title
-        self._kept: OrderedDict[tuple[int, frozenset[int]], Shown] = OrderedDict()
+        self._replayed = lru_cache(maxsize=MOST_KEPT)(self._made)
 
     @property
     def questions(self) -> Mapping[str, Callable[[Json], Json]]:
@@ -220,13 +219,7 @@ class Answers:
         if not isinstance(run, int) or not 0 <= run < len(self._recordings):
             message = f"show: expected the number of a run, below {len(self._recordings)}, but got {run!r}"
             raise InvalidArgument(message)
-        known = self._kept.get((run, off))
-        if known is None:
-            known = self._kept[run, off] = self._made(run, off)
-            while len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end((run, off))
-        return known
+        return self._replayed(run, off)
 
     def _made(self, run: int, off: frozenset[int]) -> Shown:
         recording = self._recordings[run]

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from cartesius import Restriction, Slot
 
 
-def check_count(restriction: Restriction, n: Any, argument: str = "n") -> None:
+def check_count(call: str, n: Any, argument: str = "n") -> None:
     """Raise `InvalidArgument` unless ``n`` is an int ≥ 1."""
     if isinstance(n, int) and not isinstance(n, bool) and n >= 1:
         return
-    message = f"{type(restriction).__name__}: expected an int ≥ 1 but got {argument}={n!r} (type={type(n).__name__})"
+    message = f"{call}: expected an int ≥ 1 but got {argument}={n!r} (type={type(n).__name__})"
     raise InvalidArgument(message)
 
 
@@ -39,6 +39,24 @@ def refuse_tables(restriction: Restriction, slots: Iterable[Slot]) -> None:
                 f"{restriction!r}: expected streams but {slot.name!r} is bound to a table, {slot.reactive.name!r},"
                 " whose rows replace each other; restrict the stream that the table is made from"
             )
+            raise InvalidArgument(message)
+
+
+def refuse_streams(restriction: Restriction, slots: Iterable[Slot]) -> None:
+    """Raise `InvalidArgument` if one of ``slots`` is bound to a stream."""
+    for slot in slots:
+        if not slot.reactive.table:
+            message = (
+                f"{restriction!r}: expected a table but {slot.name!r} is bound to a stream, {slot.reactive.name!r}"
+            )
+            raise InvalidArgument(message)
+
+
+def refuse_versions(restriction: Restriction, others: tuple[Restriction, ...], why: str) -> None:
+    """Raise `InvalidArgument` if one of ``others`` keeps versions, and say ``why`` it may not."""
+    for other in others:
+        if facts.versions(other):
+            message = f"{restriction!r}: expected no versions, {why}, but got {other!r}"
             raise InvalidArgument(message)
 
 

@@ -32,7 +32,7 @@ class _of_n(Restriction):
 
     def validate(self) -> None:
         """Check the count."""
-        check_count(self, self.n)
+        check_count(type(self).__name__, self.n)
 
 
 class _of_n_events(_of_n):

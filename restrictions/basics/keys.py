@@ -23,7 +23,34 @@ if TYPE_CHECKING:
     from cartesius.plan.nodes import Node
 
 
-class key_by(Restriction):
+class _keyed(Restriction):
+    """Base: a key for each slot, a field's name or a function of the value."""
+
+    keys: Mapping[str, Any]
+
+    def __init__(self, **keys: str | Callable[[Any], Any]) -> None:
+        super().__init__(keys)
+
+    def validate(self) -> None:
+        """Check the keys."""
+        call = type(self).__name__
+        if not self.keys:
+            message = f"{call}: expected a key for at least one slot but got none; write {call}(slot='field')"
+            raise InvalidArgument(message)
+        for slot, key in self.keys.items():
+            if not callable(key) and not (isinstance(key, str) and key):
+                message = (
+                    f"{call}: expected a field's name or a function of the value but got {slot}={key!r}"
+                    f" (type={type(key).__name__})"
+                )
+                raise InvalidArgument(message)
+
+    def __repr__(self) -> str:
+        """Show the keys as written, functions by their names."""
+        return f"{type(self).__name__}({', '.join(f'{slot}={shown(key)}' for slot, key in self.keys.items())})"
+
+
+class key_by(_keyed):
     """Give the slots keys: a field's name, or a function of the value.
 
     >>> from cartesius import Reactive, run
@@ -53,25 +80,12 @@ class key_by(Restriction):
         SEMANTICS 1.13.
     """
 
-    keys: Mapping[str, Any]
-
-    def __init__(self, **keys: str | Callable[[Any], Any]) -> None:
-        super().__init__(keys)
-
-    def validate(self) -> None:
-        """Check the keys."""
-        check_keys(type(self).__name__, self.keys)
-
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""
         return (KeyBy(self.keys),)
 
-    def __repr__(self) -> str:
-        """Show the keys as written."""
-        return f"key_by({shown_keys(self.keys)})"
 
-
-class having_key(Restriction):
+class having_key(_keyed):
     """Set events aside that have no key: None, a number that is none, or a tuple with a null part. Never suspends.
 
     >>> from cartesius import Engine, Reactive, correlate
@@ -100,15 +114,6 @@ class having_key(Restriction):
         SEMANTICS 1.18.
     """
 
-    keys: Mapping[str, Any]
-
-    def __init__(self, **keys: str | Callable[[Any], Any]) -> None:
-        super().__init__(keys)
-
-    def validate(self) -> None:
-        """Check the keys."""
-        check_keys(type(self).__name__, self.keys)
-
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""
         return (Require(self.keys),)
@@ -116,26 +121,3 @@ class having_key(Restriction):
     def leniently(self) -> Restriction:
         """Return the restriction with functions that are unknown where they raise."""
         return having_key(**{slot: lenient(key) for slot, key in self.keys.items()})
-
-    def __repr__(self) -> str:
-        """Show the keys as written."""
-        return f"having_key({shown_keys(self.keys)})"
-
-
-def check_keys(call: str, keys: Mapping[str, Any]) -> None:
-    """Raise `InvalidArgument` in the name of ``call`` unless keys are fields' names or functions."""
-    if not keys:
-        message = f"{call}: expected a key for at least one slot but got none; write {call}(slot='field')"
-        raise InvalidArgument(message)
-    for slot, key in keys.items():
-        if not callable(key) and not (isinstance(key, str) and key):
-            message = (
-                f"{call}: expected a field's name or a function of the value but got {slot}={key!r}"
-                f" (type={type(key).__name__})"
-            )
-            raise InvalidArgument(message)
-
-
-def shown_keys(keys: Mapping[str, Any]) -> str:
-    """Return keys as written, functions by their names."""
-    return ", ".join(f"{slot}={shown(key)}" for slot, key in keys.items())

@@ -52,7 +52,7 @@ class most_recently(Restriction):
 
     def validate(self) -> None:
         """Check the count."""
-        check_count(self, self.n)
+        check_count(type(self).__name__, self.n)
 
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""
@@ -100,7 +100,7 @@ class earliest(Restriction):
 
     def validate(self) -> None:
         """Check the count."""
-        check_count(self, self.n)
+        check_count(type(self).__name__, self.n)
 
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""

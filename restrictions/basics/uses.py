@@ -52,7 +52,7 @@ class at_most(Restriction):
 
     def validate(self) -> None:
         """Check the count."""
-        check_count(self, self.n)
+        check_count(type(self).__name__, self.n)
 
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""

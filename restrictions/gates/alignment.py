@@ -66,7 +66,7 @@ class aligning(Restriction):
     def validate(self) -> None:
         """Check limit and overflow."""
         if self.limit is not None:
-            check_count(self, self.limit, "limit")
+            check_count(type(self).__name__, self.limit, "limit")
         if self.overflow not in OVERFLOWS:
             message = (
                 f"aligning: expected overflow to be {', '.join(map(repr, OVERFLOWS[:-1]))} or {OVERFLOWS[-1]!r} but got"

@@ -17,7 +17,7 @@ from cartesius.language.families import ended
 from cartesius.plan.nodes import Opaque, Transduce
 from cartesius.plan.reliance import Reliance
 from cartesius.results.unchanged_values import is_same
-from restrictions.basics.checks import check_count, check_function, refuse_tables
+from restrictions.basics.checks import refuse_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -73,9 +73,7 @@ class accumulating(of_streams):
     @handles(arrive, "slot")
     def take_in(self, slot: Slot, event: Entry) -> None:
         """Combine, and let the fold through."""
-        before = self.fold or self.initial
-        fold = self.combine(before[0], event.value) if before else event.value
-        self.fold = (fold,)
+        self.fold, (fold,) = _accumulated(self.combine, self.initial, self.fold, event.value)
         forward(slot, event.with_value(fold))
 
 
@@ -97,7 +95,7 @@ class buffering(of_streams):
     State: up to n - 1 events. Relies on arrival order. Does not commute with other gates of the slot.
 
     Raises:
-        InvalidArgument: ``n`` is not an int ≥ 1; when a correlation is built: a table.
+        InvalidArgument: When a correlation is built: a table.
 
     Law:
         The lists, put together, are the values.
@@ -106,10 +104,6 @@ class buffering(of_streams):
     slot: Slot
     n: int
     held: Queue = state(Queue())
-
-    def validate(self) -> None:
-        """Check the count."""
-        check_count(self, self.n)
 
     def plan(self) -> tuple[Node, ...]:
         """Return what its clauses do not say."""
@@ -156,7 +150,7 @@ class distinctly(of_streams):
     State: the key of the event before. Relies on arrival order. Commutes with what handles stored entries.
 
     Raises:
-        InvalidArgument: ``key`` is not a function; when a correlation is built: a table.
+        InvalidArgument: When a correlation is built: a table.
 
     Law:
         Idempotent.
@@ -166,11 +160,6 @@ class distinctly(of_streams):
     key: Callable[[Any], Any] | None = None
     before: tuple[Any, ...] = state(())
 
-    def validate(self) -> None:
-        """Check the key."""
-        if self.key is not None:
-            check_function(self, self.key, "key")
-
     def plan(self) -> tuple[Node, ...]:
         """Return what its clauses do not say."""
         step = partial(_changed, self.key)
@@ -179,11 +168,9 @@ class distinctly(of_streams):
     @handles(arrive, "slot")
     def compare(self, slot: Slot, event: Entry) -> None:
         """Let a change through."""
-        key = event.value if self.key is None else self.key(event.value)
-        if self.before and is_same(self.before[0], key):
-            return
-        self.before = (key,)
-        forward(slot, event)
+        self.before, values = _changed(self.key, self.before, event.value)
+        if values:
+            forward(slot, event)
 
 
 class skipping(of_streams):
@@ -222,8 +209,8 @@ class skipping(of_streams):
     @handles(arrive, "slot")
     def skip(self, slot: Slot, event: Entry) -> None:
         """Let everything through once one has failed."""
-        if self.is_open or not self.predicate(event.value):
-            self.is_open = True
+        self.is_open, values = _skipped(self.predicate, self.is_open, event.value)
+        if values:
             forward(slot, event)
 
 

@@ -8,14 +8,12 @@ Source: SEMANTICS 3.1 and 3.10 (deadlines); ours.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from cartesius import Restriction, Slot, arrive, forward, handles, notify_at, set_aside, tick
-from cartesius.errors import InvalidArgument
-from cartesius.plan import facts
 from cartesius.plan.nodes import Age, Collate
 from cartesius.rows.clock_clauses import cancel_at, clock, due_at
-from restrictions.basics.checks import check_function, refuse_tables
+from restrictions.basics.checks import refuse_streams, refuse_tables, refuse_versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,12 +66,6 @@ class _ageing(Restriction):
 
     slot: Slot
     life: Any
-    asks: ClassVar[tuple[str, ...]] = ("come", "go_on")  # of its life
-
-    def validate(self) -> None:
-        """Check the functions."""
-        for name in self.asks:
-            check_function(self, getattr(self.life, name, None), f"life.{name}")
 
     def due(self, slot: Slot, entry: Entry) -> Time | None:
         """Return the last time of the present stage."""
@@ -144,7 +136,7 @@ class ageing(_ageing):
     commute with other gates of the slot.
 
     Raises:
-        InvalidArgument: ``life`` is none; when a correlation is built: no table, or versions.
+        InvalidArgument: When a correlation is built: no table, or versions.
 
     Law:
         At any time each row is the stage that its last change and the clock give, whatever came between.
@@ -155,11 +147,8 @@ class ageing(_ageing):
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse streams, and versions."""
-        (slot,) = slots["slot"]
-        if not slot.reactive.table:
-            message = f"{self!r}: expected a table but {slot.name!r} is bound to a stream, {slot.reactive.name!r}"
-            raise InvalidArgument(message)
-        _refuse_versions(self, others)
+        refuse_streams(self, slots["slot"])
+        refuse_versions(self, others, "as it goes by order of arrival")
 
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""
@@ -188,7 +177,7 @@ class collating(_ageing):
     commute with other gates of the slot.
 
     Raises:
-        InvalidArgument: ``life`` is none; when a correlation is built: a table, or versions.
+        InvalidArgument: When a correlation is built: a table, or versions.
 
     A value that the life objects to comes out of ``engine.late``, with the reason.
 
@@ -200,12 +189,10 @@ class collating(_ageing):
         SEMANTICS 2.7 and 3.10.
     """
 
-    asks: ClassVar[tuple[str, ...]] = ("key", "objection", "come", "go_on")
-
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse tables, and versions."""
         refuse_tables(self, slots["slot"])
-        _refuse_versions(self, others)
+        refuse_versions(self, others, "as it goes by order of arrival")
 
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""
@@ -225,10 +212,3 @@ class collating(_ageing):
 def _kept(row: Entry) -> Any:
     kept = row.noted("keeps")
     return row.value if kept is None else kept
-
-
-def _refuse_versions(restriction: Restriction, others: tuple[Restriction, ...]) -> None:
-    for other in others:
-        if facts.versions(other):
-            message = f"{restriction!r}: expected no versions, as it goes by order of arrival, but got {other!r}"
-            raise InvalidArgument(message)

@@ -20,7 +20,7 @@ from cartesius.plan import facts
 from cartesius.plan.nodes import Announce, Fold, Recall, Upsert
 from cartesius.results.unchanged_values import is_unchanged
 from cartesius.storage.memories import checked_key, checked_row_key
-from restrictions.basics.checks import refuse_tables
+from restrictions.basics.checks import refuse_streams, refuse_tables, refuse_versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -115,14 +115,11 @@ class _changing(Restriction):
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse what is no table, other slots, and other gates: they would part a row from the one it replaces."""
-        (slot,) = slots["slot"]
-        _check_table(self, slot)
+        refuse_streams(self, slots["slot"])
+        refuse_versions(self, others, "which need rows that are kept")
         for other in others:
             if facts.paused(other) or any(family is arrive for _, family, _, _ in slot_families(other)):
                 message = f"{self!r}: expected no other gate but got {other!r}, which may hold a change back"
-                raise InvalidArgument(message)
-            if facts.versions(other):
-                message = f"{self!r}: expected no versions, which need rows that are kept, but got {other!r}"
                 raise InvalidArgument(message)
 
     def _is_change(self, event: Entry) -> bool:
@@ -257,12 +254,8 @@ class updating(Restriction):
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse streams."""
-        (slot,) = slots["slot"]
-        _check_table(self, slot)
-        for other in others:
-            if facts.versions(other):
-                message = f"{self!r}: expected no versions, as it folds by order of arrival, but got {other!r}"
-                raise InvalidArgument(message)
+        refuse_streams(self, slots["slot"])
+        refuse_versions(self, others, "as it folds by order of arrival")
 
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""
@@ -277,9 +270,3 @@ class updating(Restriction):
         before = slot.memory.row(event.row_key)
         fold = self.combine(self.initial if before is None else before.value, event.value)
         forward(slot, event.with_value(fold))
-
-
-def _check_table(restriction: Restriction, slot: Slot) -> None:
-    if not slot.reactive.table:
-        message = f"{restriction!r}: expected a table but {slot.name!r} is bound to a stream, {slot.reactive.name!r}"
-        raise InvalidArgument(message)

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from cartesius import displace, ended, expire, forward, handles, notify_at, push, select, state, tick
 from cartesius.data.entries import is_spent
 from cartesius.data.events import LATEST
-from cartesius.errors import InvalidArgument
+from cartesius.errors import InvalidArgument, near
 from cartesius.plan import facts
 from cartesius.plan.nodes import InSequence
 from cartesius.rows.combinations import beside, last_chance, match_of, missing, reconsider
-from restrictions.sequencing.contiguity import _sequence, near
+from restrictions.sequencing.contiguity import _sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,12 +9,11 @@ Source: Snoop (SEQ on intervals); SASE+ (selection strategies); Flink CEP (conti
 
 from __future__ import annotations
 
-import difflib
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius import Restriction, Slots, forward, handles
-from cartesius.errors import InvalidArgument
+from cartesius.errors import InvalidArgument, near
 from cartesius.language.families import admit, alone, optional
 from cartesius.language.restriction_base import slot_families
 from cartesius.plan import facts
@@ -179,9 +178,3 @@ class sequencing(_sequence):
 
 def _keys(parts: Candidate) -> list[Any]:
     return [part and part.keys for part in parts]
-
-
-def near(given: object, known: tuple[str, ...]) -> str:
-    """Return a hint at what may have been meant, for a message."""
-    found = difflib.get_close_matches(str(given), known, n=1)
-    return f"; did you mean {found[0]!r}?" if found else ""

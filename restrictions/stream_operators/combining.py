@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius import correlate
 from cartesius.errors import InvalidArgument
-from cartesius.expressions.expressions import Apply, Constant, Part, Tuple
+from cartesius.expressions.expressions import Apply, Constant, Expression, Part, Tuple
 from cartesius.expressions.nulls import first_there
+from cartesius.expressions.tracing import of_payload
 from cartesius.language.reactives import Reactive, check_reactive
 from cartesius.language.restriction_base import Composition
 from restrictions.basics.completion import at_end, completing_with, completing_without_value, never_completing
@@ -22,6 +23,8 @@ from restrictions.gates.alignment import aligning
 from restrictions.gates.signals import sampling
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cartesius import Restriction
 
 
@@ -268,6 +271,11 @@ def check_stream(value: object, call: str, argument: str) -> Reactive:
         message = f"{call}: expected a stream but {reactive.name!r} is a table; its rows are no events"
         raise InvalidArgument(message)
     return reactive
+
+
+def call_of(function: Callable[[Any], Any], slot: str, argument: str) -> Expression:
+    """Return a function of a slot's value as an expression: traced, or a call; ``argument`` names what has no name."""
+    return of_payload(function, slot) or Apply(function, (Part(slot),), getattr(function, "__name__", argument))
 
 
 def derived(

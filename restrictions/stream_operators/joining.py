@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Apply, Expression, Field, KeyOf, Part, Tuple
-from cartesius.expressions.tracing import parameters_of, trace
 from restrictions.basics.completion import completing_with
 from restrictions.basics.keys import having_key, key_by
 from restrictions.basics.outer import optionally
 from restrictions.basics.selection import fifo
 from restrictions.basics.separation import momentarily, separately
 from restrictions.basics.taking_back import retracting
-from restrictions.stream_operators.combining import check_stream, derived
+from restrictions.stream_operators.combining import call_of, check_stream, derived
 from restrictions.time.duration import apart, lasting
 from restrictions.time.event_time import allowing_lateness
 from restrictions.time.gathering import grouping
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     Span = int | timedelta
     Key = str | Callable[[Any], Any] | None
 
-_BOTH = Tuple((Part("left"), Part("right")))
+BOTH = Tuple((Part("left"), Part("right")))
 
 
 def join(left: Reactive, right: Reactive, left_duration: Span, right_duration: Span, *, key: Key = None) -> Reactive:
@@ -131,7 +130,7 @@ def interval_join(
     if key is not None:
         restrict = key_by(left=key, right=key) | restrict
     slots = _streams("interval_join", left, right)
-    return derived("interval_join", (left, right), slots, _BOTH, restrict)
+    return derived("interval_join", (left, right), slots, BOTH, restrict)
 
 
 def group_join(left: Reactive, right: Reactive, left_duration: Span, right_duration: Span) -> Reactive:
@@ -237,17 +236,14 @@ def matching_key(call: str, on: Any, slot: str, table: str) -> Expression:
     if not callable(on):
         message = f"{call}: expected a field's name or a function but got on={on!r} (type={type(on).__name__})"
         raise InvalidArgument(message)
-    parameters = parameters_of(on)
-    key = trace(on, [(parameters[0], Part(slot))]).expression if parameters and len(parameters) == 1 else None
-    if key is None:  # it runs as written, and still makes an index
-        key = Apply(on, (Part(slot),), getattr(on, "__name__", "on"))
-    return Apply(operator.eq, (key, KeyOf(table)), "==")
+    # One that runs as written still makes an index.
+    return Apply(operator.eq, (call_of(on, slot, "on"), KeyOf(table)), "==")
 
 
 def _pair(call: str, left: Reactive, right: Reactive, restrict: Composition | Restriction, key: Key) -> Reactive:
     slots = _streams(call, left, right)
     keyed = restrict if key is None else key_by(left=key, right=key) | restrict
-    return derived(call, (left, right), slots, _BOTH, keyed | fifo() | completing_with("left", "right"))
+    return derived(call, (left, right), slots, BOTH, keyed | fifo() | completing_with("left", "right"))
 
 
 def _streams(call: str, left: Reactive, right: Reactive) -> dict[str, Reactive]:

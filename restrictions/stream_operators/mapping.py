@@ -17,6 +17,7 @@ from cartesius.effects.operations import MISSING
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Part
 from cartesius.expressions.tracing import parameters_of
+from restrictions.basics.checks import check_count
 from restrictions.basics.keys import key_by
 from restrictions.basics.recency import most_recently
 from restrictions.basics.selection import fifo
@@ -153,7 +154,7 @@ def rolling(stream: Reactive, n: int) -> Reactive:
         Thesis, L31; it drops the oldest (SEMANTICS 2.7).
     """
     check_stream(stream, "rolling", "stream")
-    _check_count("rolling", n)
+    check_count("rolling", n)
     return gated("rolling", stream, accumulating("x", partial(_append, n), initial=((),)), yields=_listed)
 
 
@@ -177,7 +178,7 @@ def buffer(stream: Reactive, n: int) -> Reactive:
         ReactiveX, buffer by count.
     """
     check_stream(stream, "buffer", "stream")
-    _check_count("buffer", n)
+    check_count("buffer", n)
     return gated("buffer", stream, buffering("x", n))
 
 
@@ -276,12 +277,6 @@ def check_callable(call: str, argument: str, function: object, takes: int = 1) -
         shown = getattr(function, "__qualname__", repr(function))
         message = f"{call}: expected a function of {values} as {argument} but got {shown}{signature}: {error}"
         raise InvalidArgument(message) from None
-
-
-def _check_count(call: str, n: object) -> None:
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        message = f"{call}: expected an int ≥ 1 but got n={n!r} (type={type(n).__name__})"
-        raise InvalidArgument(message)
 
 
 def _append(n: int, window: tuple[Any, ...], value: Any) -> tuple[Any, ...]:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cartesius.correlations.freed_windows import retaining
 from cartesius.data.records import path_of
 from cartesius.errors import InvalidArgument
-from cartesius.expressions.expressions import Apply, Expression, Field, Part, Tuple, WindowOf
-from cartesius.expressions.tracing import parameters_of, trace
+from cartesius.expressions.expressions import Expression, Field, Part, Tuple, WindowOf
 from cartesius.language.patterns import may_come_again
 from cartesius.language.reactives import check_reactive
 from cartesius.language.restriction_base import Composition, parts_of
@@ -22,7 +21,7 @@ from cartesius.plan.nodes import Assigned, Let, Regular, Single
 from restrictions.basics.keys import having_key, key_by
 from restrictions.basics.separation import momentarily
 from restrictions.basics.taking_back import retracting
-from restrictions.stream_operators.combining import check_stream, derived
+from restrictions.stream_operators.combining import call_of, check_stream, derived
 from restrictions.table_operators.aggregation import totalling_by
 from restrictions.table_operators.groups import check_group
 from restrictions.table_operators.tabling import key_function
@@ -125,8 +124,4 @@ def _lets_expire(part: Restriction) -> bool:
 def _key(by: Callable[[Any], Any]) -> Expression:
     """Return a function of the value as an expression: a field's name, or what traces, is known to the faster tiers."""
     part: Expression = Part("x")
-    if (path := path_of(by)) is not None:
-        return reduce(Field, path, part)
-    parameters = parameters_of(by)
-    traced = trace(by, [(parameters[0], Part("x"))]).expression if parameters and len(parameters) == 1 else None
-    return Apply(by, (Part("x"),), getattr(by, "__name__", "by")) if traced is None else traced
+    return call_of(by, "x", "by") if (path := path_of(by)) is None else reduce(Field, path, part)

@@ -21,10 +21,8 @@ from restrictions.table_operators.tabling import check_table, rows_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cartesius import Reactive, Restriction
-    from cartesius.language.restriction_base import Composition
-
-    Restrict = Composition | Restriction | None
+    from cartesius import Reactive
+    from restrictions.table_operators.tabling import Restrict
 
 
 def to_table(

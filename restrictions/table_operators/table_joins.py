@@ -13,23 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.correlations.freed_windows import retaining
 from cartesius.errors import InvalidArgument
-from cartesius.expressions.expressions import Apply, Expression, KeyOf, Part, Tuple
+from cartesius.expressions.expressions import Apply, Expression, KeyOf
 from cartesius.language.restriction_base import Composition, parts_of
 from restrictions.basics.keys import having_key
 from restrictions.basics.outer import optionally
 from restrictions.basics.taking_back import as_table, retracting
 from restrictions.stream_operators.combining import derived
-from restrictions.stream_operators.joining import matching_key
+from restrictions.stream_operators.joining import BOTH, matching_key
 from restrictions.table_operators.tabling import check_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius import Duration, Reactive, Restriction
+    from restrictions.table_operators.tabling import Restrict
 
-    Restrict = Composition | Restriction | None
-
-_BOTH = Tuple((Part("left"), Part("right")))
 _SAME_KEY = Apply(operator.eq, (KeyOf("left"), KeyOf("right")), "==")
 
 
@@ -179,4 +177,4 @@ def _join(
         check_table(call, table)
     kept = () if retention is None else (retaining(retention),)
     composed = Composition((retracting(), *layers, *parts_of(restrict), *kept))
-    return derived(call, (left, right), {"left": left, "right": right}, _BOTH, composed, where=where)
+    return derived(call, (left, right), {"left": left, "right": right}, BOTH, composed, where=where)

@@ -11,14 +11,13 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions.expressions import Apply, Part
-from cartesius.expressions.tracing import parameters_of, trace
+from cartesius.expressions.expressions import Part
 from cartesius.language.reactives import check_reactive
 from cartesius.language.restriction_base import Composition, parts_of
 from restrictions.basics.keys import having_key
 from restrictions.basics.taking_back import as_table, retracting
 from restrictions.gates.row_gates import transiently, updating
-from restrictions.stream_operators.combining import derived
+from restrictions.stream_operators.combining import call_of, derived
 from restrictions.stream_operators.mapping import check_callable
 from restrictions.table_operators.aggregation import totalling, totalling_by
 from restrictions.table_operators.groups import check_group
@@ -172,12 +171,7 @@ def _of_value(call: str, table: Reactive, argument: str, function: Callable[[Any
     """Return a function of the row as an expression, traced if it can be."""
     check_table(call, table)
     check_callable(call, argument, function)
-    parameters = parameters_of(function)
-    if parameters and len(parameters) == 1:
-        traced = trace(function, [(parameters[0], Part("x"))]).expression
-        if traced is not None:
-            return traced
-    return Apply(function, (Part("x"),), getattr(function, "__name__", "function"))
+    return call_of(function, "x", "function")
 
 
 def key_function(call: str, by: Any) -> Callable[[Any], Any]:

@@ -60,9 +60,9 @@ class _expiring(Restriction):
     def _remember(self, slot: Slot, entry: Entry) -> None:
         if EARLIEST in (entry.start, entry.end):  # what has always been so can match nothing that ends
             expire(slot, entry)
-            return
-        if is_settled():
+        elif is_settled():
             notify_at(int(self.due(slot, entry)))
+        forward(slot, entry)
 
     def _forget(self, slots: tuple[Slot, ...], now: int) -> None:
         for slot in slots:
@@ -124,7 +124,6 @@ class within(_expiring):
     def limit(self, slot: Slot, entry: Entry) -> None:
         """Ask for the time when it may leave."""
         self._remember(slot, entry)
-        forward(slot, entry)
 
     @handles(tick)
     def forget(self, now: int) -> None:
@@ -165,19 +164,12 @@ class lasting(_expiring):
 
     Completes when the slot has ended and nothing of it is left, or all inputs have ended.
 
-    Raises:
-        InvalidArgument: A negative duration.
-
     Law:
         ``lasting(s, a) | lasting(s, b) == lasting(s, min(a, b))``.
     """
 
     slot: Slot
     duration: Duration
-
-    def validate(self) -> None:
-        """Check the duration."""
-        check_duration(self, "duration", self.duration)
 
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""
@@ -191,7 +183,6 @@ class lasting(_expiring):
     def limit(self, slot: Slot, entry: Entry) -> None:
         """Ask for the time when it may leave."""
         self._remember(slot, entry)
-        forward(slot, entry)
 
     @handles(tick)
     def forget(self, now: int) -> None:
@@ -256,7 +247,6 @@ class apart(_expiring):
     def limit(self, slot: Slot, entry: Entry) -> None:
         """Ask for the time when it may leave."""
         self._remember(slot, entry)
-        forward(slot, entry)
 
     @handles(tick)
     def forget(self, now: int) -> None:

@@ -154,7 +154,7 @@ class allowing_lateness(Restriction):
     State: none. Relies on no order. Commutes with everything.
 
     Raises:
-        InvalidArgument: A negative duration; when a correlation is built: beside windows or versions, which have a
+        InvalidArgument: When a correlation is built: beside windows or versions, which have a
             lateness of their own, or for a table.
 
     Law:
@@ -166,10 +166,6 @@ class allowing_lateness(Restriction):
 
     lateness: Duration
     slots: Slots
-
-    def validate(self) -> None:
-        """Check the duration."""
-        check_duration(self, "lateness", self.lateness)
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse it where late events count already, by a rule of its own."""

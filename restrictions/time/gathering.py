@@ -14,7 +14,6 @@ from cartesius.language.clauses import is_drained
 from cartesius.language.families import completes, withdraw
 from cartesius.plan.nodes import Opaque
 from restrictions.basics.checks import refuse_tables
-from restrictions.time.duration import check_duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +40,7 @@ class grouping(Restriction):
     Completes when ``left`` has ended and no group is open.
 
     Raises:
-        InvalidArgument: A negative duration; when a correlation is built: a table; as an event comes: it has always
+        InvalidArgument: When a correlation is built: a table; as an event comes: it has always
             been so, as that of `now`.
 
     Law:
@@ -57,11 +56,6 @@ class grouping(Restriction):
     right_duration: Duration
     open: tuple[Entry, ...] = state(())
     live: tuple[Entry, ...] = state(())
-
-    def validate(self) -> None:
-        """Check the durations."""
-        check_duration(self, "left_duration", self.left_duration)
-        check_duration(self, "right_duration", self.right_duration)
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse tables."""

@@ -111,7 +111,7 @@ class _first(_content):
 
     def validate(self) -> None:
         """Check the number."""
-        check_count(self, self.n)
+        check_count(type(self).__name__, self.n)
 
     @handles(push)
     def keep(self, slot: Slot, entry: Entry) -> None:

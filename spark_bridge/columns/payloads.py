@@ -19,6 +19,7 @@ from pyspark.sql import types as t
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import MISSING, RECORD, TUPLE, Leaf, Struct, from_arrow
 from cartesius.data.records import TAKEN, Record
+from spark_bridge.columns.values import nested
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,16 +134,7 @@ def has_type(kind: t.DataType, kinds: tuple[type[t.DataType], ...]) -> bool:
     >>> has_type(t.ArrayType(t.MapType(t.StringType(), t.LongType())), (t.MapType,))
     True
     """
-    match kind:
-        case _ if isinstance(kind, kinds):
-            return True
-        case t.StructType():
-            return any(has_type(field.dataType, kinds) for field in kind)
-        case t.ArrayType():
-            return has_type(kind.elementType, kinds)
-        case t.MapType():
-            return has_type(kind.keyType, kinds) or has_type(kind.valueType, kinds)
-    return False
+    return any(isinstance(one, kinds) for _, one in nested(kind))
 
 
 def _wrong(array: pa.Array, kind: t.DataType, is_wrong: Callable[[pa.Array, t.DataType], Mask]) -> Mask:

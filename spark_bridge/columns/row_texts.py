@@ -11,21 +11,19 @@ import base64
 import json
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from cartesius import Delete, Update
+from cartesius.data.events import EPOCH
 from cartesius.data.records import Record, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def json_texts(table: pa.Table, rows: Sequence[int]) -> list[str]:
@@ -79,7 +77,7 @@ def _times(column: pa.Array) -> list[str]:
 def moment(time: Any) -> str:
     """Return when something was, in microseconds, as people write it."""
     try:
-        return (_EPOCH + timedelta(microseconds=time)).isoformat()
+        return (EPOCH + timedelta(microseconds=time)).isoformat()
     except OverflowError:
         return f"{time} µs since the epoch"
 

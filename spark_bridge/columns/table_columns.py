@@ -12,10 +12,10 @@ from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
 from spark_bridge.columns.payloads import has_type
-from spark_bridge.columns.values import check_supported
+from spark_bridge.columns.values import check_supported, nested
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 _POSTGRESQL: Final[dict[type[t.DataType], str]] = {
     t.ByteType: "smallint",
@@ -118,7 +118,8 @@ def check_delta_fields(schema: t.StructType) -> None:
     """
     check_supported(schema, "results", "to_delta")
     why = {name: f"which Delta takes for {other!r}" for name, other in _alike(schema.names, str.lower).items()}
-    odd = (name for name in _names(schema) if not set(_NOT_IN_DELTA).isdisjoint(name))
+    names = (name for _, kind in nested(schema) if isinstance(kind, t.StructType) for name in kind.names)
+    odd = (name for name in names if not set(_NOT_IN_DELTA).isdisjoint(name))
     _check_names("to_delta", why | dict.fromkeys(odd, f"as Delta's names have none of {_NOT_IN_DELTA!r}"))
     key = schema["key"].dataType
     if has_type(key, (t.MapType,)):
@@ -139,16 +140,3 @@ def _alike(names: list[str], known_as: Callable[[str], str]) -> dict[str, str]:
     """Return the names that are taken for another one, and for which."""
     first: dict[str, str] = {}
     return {name: first[known_as(name)] for name in names if first.setdefault(known_as(name), name) != name}
-
-
-def _names(kind: t.DataType) -> Iterator[str]:
-    match kind:
-        case t.StructType():
-            for field in kind:
-                yield field.name
-                yield from _names(field.dataType)
-        case t.ArrayType():
-            yield from _names(kind.elementType)
-        case t.MapType():
-            yield from _names(kind.keyType)
-            yield from _names(kind.valueType)

@@ -27,7 +27,7 @@ from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Convert: TypeAlias = Callable[[Any], Any]
 
@@ -51,41 +51,41 @@ _EXACT: Final = Context(prec=1_000)  # without zeros at the end, which need no p
 _LIMIT = 3  # of the places named in a message
 
 
-def unsupported(kind: t.DataType, path: str) -> list[str]:
-    """Return the places of ``kind`` whose type cannot be carried, each as ``path: type``."""
+def nested(kind: t.DataType, path: str = "") -> Iterator[tuple[str, t.DataType]]:
+    """Iterate over a type and those in it, outermost first, each with its place, which begins with ``path``.
+
+    >>> [place for place, _ in nested(t.ArrayType(t.MapType(t.StringType(), t.LongType())), "x")]
+    ['x', 'x[]', 'x[].key', 'x[].value']
+    """
+    yield path, kind
+    inner: list[tuple[str, t.DataType]] = []
     match kind:
         case t.StructType():
-            return [place for field in kind for place in unsupported(field.dataType, f"{path}.{field.name}")]
+            inner = [(f"{path}.{field.name}", field.dataType) for field in kind]
         case t.ArrayType():
-            return unsupported(kind.elementType, f"{path}[]")
+            inner = [(f"{path}[]", kind.elementType)]
         case t.MapType():
-            return unsupported(kind.keyType, f"{path}.key") + unsupported(kind.valueType, f"{path}.value")
-    is_known = type(kind) in _PLAIN or isinstance(kind, t.DecimalType)
-    return [] if is_known else [f"{path}: {kind.simpleString()}"]
-
-
-def repeated(kind: t.DataType, path: str) -> list[str]:
-    """Return the fields of records in ``kind`` that are there twice."""
-    match kind:
-        case t.StructType():
-            mine = [f"{path}.{name}" for name, amount in Counter(kind.names).items() if amount > 1]
-            return mine + [place for field in kind for place in repeated(field.dataType, f"{path}.{field.name}")]
-        case t.ArrayType():
-            return repeated(kind.elementType, f"{path}[]")
-        case t.MapType():
-            return repeated(kind.keyType, f"{path}.key") + repeated(kind.valueType, f"{path}.value")
-    return []
+            inner = [(f"{path}.key", kind.keyType), (f"{path}.value", kind.valueType)]
+    for place, one in inner:
+        yield from nested(one, place)
 
 
 def check_supported(kind: t.DataType, path: str, call: str) -> None:
     """Raise `InvalidArgument` if ``kind`` has a type that cannot be carried."""
-    twice = repeated(kind, path)
-    if twice:
-        message = f"{call}: expected records of fields of different names but {twice[0]} is there twice; rename one"
-        raise InvalidArgument(message)
-    places = unsupported(kind, path)
-    if places:
-        shown = "; ".join(places[:_LIMIT])
+    unknown = []
+    for place, one in nested(kind, path):
+        if isinstance(one, t.StructType):
+            twice = [name for name, amount in Counter(one.names).items() if amount > 1]
+            if twice:
+                message = (
+                    f"{call}: expected records of fields of different names but {place}.{twice[0]} is there twice;"
+                    " rename one"
+                )
+                raise InvalidArgument(message)
+        elif type(one) not in _PLAIN and not isinstance(one, t.ArrayType | t.MapType | t.DecimalType):
+            unknown.append(f"{place}: {one.simpleString()}")
+    if unknown:
+        shown = "; ".join(unknown[:_LIMIT])
         message = f"{call}: expected columns of types that can be carried exactly but got {shown}; cast or drop them"
         raise InvalidArgument(message)
 

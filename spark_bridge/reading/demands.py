@@ -110,8 +110,8 @@ class Demands:
     split: Mapping[str, str]
     in_order: bool
 
-    def met(self, program: Program) -> Met:
-        """Return what a program gives, and where.
+    def met(self, program: Program) -> tuple[Mapping[str, ResultSchema], frozenset[str]]:
+        """Return how the results of each output look, and those whose results come out of every bucket alike.
 
         Raises:
             InvalidArgument: Its rows cannot be spread like this, or the types of its results cannot be told.
@@ -128,7 +128,7 @@ class Demands:
         everywhere = frozenset(
             name for name, output in zip(names, outputs, strict=True) if self.split and not split.is_split(output)
         )
-        return Met(schemas, everywhere)
+        return schemas, everywhere
 
     def _partitioning(self, program: Program) -> Partitioning:
         return Partitioning(program.outputs, self.split, in_order=self.in_order)
@@ -151,16 +151,3 @@ class Demands:
         if found != wanted:
             message = "correlate_frames: expected changed rules with results of the same types, but they have others"
             raise InvalidArgument(message)
-
-
-@attrs.frozen
-class Met:
-    """What a program gives over frames.
-
-    Args:
-        schemas: How the results of each output look.
-        everywhere: The outputs whose results come out of every bucket alike.
-    """
-
-    schemas: Mapping[str, ResultSchema]
-    everywhere: frozenset[str]

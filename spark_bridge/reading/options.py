@@ -8,31 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.errors import PySparkException
 from pyspark.sql import types as t
 
-from cartesius import Reactive
 from cartesius.analysis.partitioning import ANYHOW
 from cartesius.errors import InvalidArgument, near
 from spark_bridge.columns.values import nullable
 from spark_bridge.transport.source_frames import KEY_TYPES, table_key
 
 if TYPE_CHECKING:
+    from cartesius import Reactive
     from cartesius.programs.live_programs import LiveProgram
 
 MARK: Final = "spark.watermarkDelayMs"  # what withWatermark leaves in the metadata of a column
 _WATERMARK: Final = "EventTimeWatermark"  # and in the plan
-
-
-def checked_outputs(program: Any) -> tuple[Reactive, ...]:
-    """Return the output reactives; raise `InvalidArgument` unless there is one at least."""
-    outputs = (
-        (program,) if isinstance(program, Reactive) else tuple(program) if isinstance(program, list | tuple) else ()
-    )
-    if not outputs or not all(isinstance(output, Reactive) for output in outputs):
-        message = (
-            "correlate_frames: expected a Reactive, or a list of them, to compute but got"
-            f" {program!r} (type={type(program).__name__})"
-        )
-        raise InvalidArgument(message)
-    return outputs
 
 
 def check_live(live: LiveProgram | None, changes: Any, event_time: str, *, is_streaming: bool) -> None:

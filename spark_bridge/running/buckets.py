@@ -68,6 +68,7 @@ class Outcome:
     due: int | None = None
 
 
+@attrs.define(eq=False, repr=False)
 class Buckets:
     """A program and how its rows are read and written; it runs one bucket at a time.
 
@@ -76,41 +77,26 @@ class Buckets:
         inputs: Its sources, in the order of the caller's mapping.
         layout: How its results look.
         everywhere: The outputs whose results come out of every bucket alike, so that bucket 0 alone tells them.
-        states: Opens and seals their states; by default without keeping engines between calls.
         on_error: What becomes of a row on which the program raises.
+        states: Opens and seals their states; by default without keeping engines between calls.
         static: The rows that a bucket without a state uses first.
     """
 
-    def __init__(
-        self,
-        outputs: tuple[Reactive, ...],
-        inputs: tuple[Input, ...],
-        layout: Layout,
-        everywhere: frozenset[str],
-        states: BucketStates | None = None,
-        on_error: RowPolicy = "fail",
-        static: StaticRows | None = None,
-    ) -> None:
-        self.outputs = outputs
-        self.inputs = inputs
-        self.layout = layout
-        self.everywhere = everywhere
-        self.states = states or BucketStates(outputs, inputs, on_error=for_engines(on_error))
-        self.on_error = on_error
-        self.static = static or StaticRows()
-        self._schemas = [chunk_schema(one.schema) for one in inputs]
+    outputs: tuple[Reactive, ...]
+    inputs: tuple[Input, ...]
+    layout: Layout
+    everywhere: frozenset[str]
+    on_error: RowPolicy = "fail"
+    states: BucketStates = attrs.field()
+    static: StaticRows = attrs.field(factory=StaticRows)
+
+    @states.default
+    def _states_of_calls(self) -> BucketStates:
+        return BucketStates(self.outputs, self.inputs, on_error=for_engines(self.on_error))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel as what it was made from; a worker has one for all tasks of a query, with all that it compiled."""
-        return _arrived, (
-            self.outputs,
-            self.inputs,
-            self.layout,
-            self.everywhere,
-            self.states,
-            self.on_error,
-            self.static,
-        )
+        return _arrived, attrs.astuple(self, recurse=False)
 
     def run(
         self,
@@ -202,28 +188,26 @@ class Buckets:
 
     def _columns(self, chunks: Mapping[int, Sequence[bytes]]) -> list[Columns]:
         return [
-            Columns(source, unpacked(chunks.get(place, ()), schema))
-            for place, (source, schema) in enumerate(zip(self.inputs, self._schemas, strict=True))
+            Columns(source, unpacked(chunks.get(place, ()), chunk_schema(source.schema)))
+            for place, source in enumerate(self.inputs)
         ]
 
 
 def _arrived(*parts: Any) -> Buckets:
     """Return the runner that has come to this worker."""
-    states: BucketStates = parts[4]
+    states: BucketStates = parts[5]
     return once_a_worker(states.query, lambda: Buckets(*parts))
 
 
+@attrs.define(eq=False)
 class _Call:
     """One call of one bucket."""
 
-    def __init__(
-        self, engine: Engine, out: Emission, bucket: int, on_error: RowPolicy, demands: Demands | None = None
-    ) -> None:
-        self.engine = engine
-        self.out = out
-        self.bucket = bucket
-        self.on_error = on_error
-        self._demands = demands
+    engine: Engine
+    out: Emission
+    bucket: int
+    on_error: RowPolicy
+    _demands: Demands | None
 
     def readable(self, columns: Sequence[Columns]) -> list[Columns]:
         """Return the rows that can be used; the others are letters."""

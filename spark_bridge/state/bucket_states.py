@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import OrderedDict
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import attrs
@@ -31,7 +30,7 @@ from spark_bridge.state.state_columns import decoded, encoded
 from spark_bridge.state.state_headers import Header, joined, split
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from cartesius import Event, Reactive
     from cartesius.language.lenience import OnError
@@ -214,19 +213,10 @@ class BucketStates:
         return set()
 
     @cached_property
-    def _read(self) -> OrderedDict[str, tuple[Reactive, ...]]:
-        return OrderedDict()
-
-    def _outputs_of(self, text: str) -> tuple[Reactive, ...]:
-        """Return the outputs of a text that has followed the first, the same for the same text."""
+    def _outputs_of(self) -> Callable[[str], tuple[Reactive, ...]]:
+        """What returns the outputs of a text that has followed the first, the same for the same text."""
         assert self.live is not None
-        found = self._read.pop(text, None)
-        if found is None:
-            found = self.live.outputs(text)
-        self._read[text] = found
-        if len(self._read) > _TEXTS:
-            self._read.popitem(last=False)
-        return found
+        return lru_cache(maxsize=_TEXTS)(self.live.outputs)
 
     def seal(self, opened: Opened) -> bytes:
         """Return the blob of a bucket after a call, and keep its engine for the next one.

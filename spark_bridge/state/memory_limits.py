@@ -10,23 +10,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cartesius.batching.world import World
-from cartesius.core.engine_core import MICROSECOND
 from cartesius.engines.explanations import UNBOUNDED, memory_bound
 from cartesius.errors import InvalidArgument
-from cartesius.programs.programs import Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cartesius import Reactive
+    from cartesius.programs.programs import Program
 
 
-def unbounded_slots(outputs: Iterable[Reactive], static: Iterable[str] = ()) -> list[tuple[str, str, str]]:
+def unbounded_slots(program: Program, static: Iterable[str] = ()) -> list[tuple[str, str, str]]:
     """Return the slots whose memory nothing bounds: of each its correlation, its name, and the reason.
 
     >>> from cartesius import Reactive, correlate
     >>> from restrictions import most_recently
+    >>> from spark_bridge.reading.demands import described
     >>> from spark_bridge.state.memory_limits import unbounded_slots
     >>> left, right = Reactive("left"), Reactive("right")
     >>> pairs = correlate(
@@ -36,23 +35,20 @@ def unbounded_slots(outputs: Iterable[Reactive], static: Iterable[str] = ()) -> 
     ...     restrict=most_recently("left"),
     ...     name="pairs",
     ... )
-    >>> unbounded_slots([pairs])
+    >>> program = described((pairs,))
+    >>> unbounded_slots(program)
     [('pairs', 'right', 'no restriction bounds it')]
-    >>> unbounded_slots([pairs], static=["right"])
+    >>> unbounded_slots(program, static=["right"])
     []
 
     Args:
-        outputs: The program.
+        program: The program, `described`.
         static: The names of inputs that have no more rows than they begin with.
     """
     finite = frozenset(static)
-    program = Program(outputs, World(MICROSECOND))
-    try:
-        slots = [(join, slot, join.pattern.slots[slot.name]) for join in program.joins for slot in join.slots]
-        found = [(join, slot, *memory_bound(join, slot)) for join, slot, of in slots if not _is_finite(of, finite)]
-        return [(join.name, slot.name, reason) for join, slot, bound, reason in found if bound == UNBOUNDED]
-    finally:
-        program.drop()
+    slots = [(join, slot, join.pattern.slots[slot.name]) for join in program.joins for slot in join.slots]
+    found = [(join, slot, *memory_bound(join, slot)) for join, slot, of in slots if not _is_finite(of, finite)]
+    return [(join.name, slot.name, reason) for join, slot, bound, reason in found if bound == UNBOUNDED]
 
 
 def _is_finite(reactive: Reactive, static: frozenset[str]) -> bool:
@@ -62,9 +58,9 @@ def _is_finite(reactive: Reactive, static: frozenset[str]) -> bool:
     return all(_is_finite(source, static) for source in reactive.pattern.slots.values())
 
 
-def check_bounded(outputs: Iterable[Reactive], static: Iterable[str] = ()) -> None:
+def check_bounded(program: Program, static: Iterable[str] = ()) -> None:
     """Raise `InvalidArgument` if a slot's memory would grow for ever; sources that are ``static`` do not."""
-    slots = unbounded_slots(outputs, static)
+    slots = unbounded_slots(program, static)
     if slots:
         shown = "; ".join(f"{slot} of {name}: {reason}" for name, slot, reason in slots)
         bare = [(name, slot) for name, slot, reason in slots if reason.startswith("no restriction bounds it")]

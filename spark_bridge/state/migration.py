@@ -62,13 +62,14 @@ def migrate(program: Reactive | Sequence[Reactive], *before: Reactive | Sequence
         InvalidArgument: The programs differ in more than their rules, or in rules whose past results are part of the
             state.
     """
-    outputs = _outputs(program)
+    expected = "migrate: expected programs, each a Reactive or a list of them,"
+    outputs = outputs_of(program, expected)
     if not before:
         message = "migrate: expected the program that wrote the state but got none; write migrate(new, old)"
         raise InvalidArgument(message)
     found = {}
     for one in before:
-        older = _outputs(one)
+        older = outputs_of(one, expected)
         if reason := objection(older, outputs):
             message = f"migrate: {reason}; begin a new checkpoint"
             raise InvalidArgument(message)
@@ -76,11 +77,12 @@ def migrate(program: Reactive | Sequence[Reactive], *before: Reactive | Sequence
     return Migration(outputs, found)
 
 
-def _outputs(program: Any) -> tuple[Reactive, ...]:
+def outputs_of(program: Any, expected: str) -> tuple[Reactive, ...]:
+    """Return the outputs of a program; raise `InvalidArgument`, with what was ``expected``, unless there is one."""
     outputs = (
         (program,) if isinstance(program, Reactive) else tuple(program) if isinstance(program, list | tuple) else ()
     )
     if not outputs or not all(isinstance(output, Reactive) for output in outputs):
-        message = f"migrate: expected programs, each a Reactive or a list of them, but got {program!r}"
+        message = f"{expected} but got {program!r} (type={type(program).__name__})"
         raise InvalidArgument(message)
     return outputs

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from cartesius.columns.stages.rows import Rows
 from cartesius.columns.vectors.vectors import Struct
+from cartesius.data.events import EPOCH
 from cartesius.engines.saving import Memory
 from cartesius.errors import InvalidArgument
 from spark_bridge.state.state_columns import decoded
@@ -121,7 +122,6 @@ def _values(memory: Any, column: str | None) -> list[Any]:
 
 
 _SHOWN: Final = 20
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @attrs.frozen
@@ -177,7 +177,7 @@ def _shown(time: Any) -> str:
     if time is None:
         return ""
     try:
-        return (_EPOCH + timedelta(microseconds=time)).isoformat(sep=" ", timespec="seconds")
+        return (EPOCH + timedelta(microseconds=time)).isoformat(sep=" ", timespec="seconds")
     except (OverflowError, ValueError):  # it is infinite, or of no calendar
         return str(time)
 

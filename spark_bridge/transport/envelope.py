@@ -74,13 +74,13 @@ def tagged(source: Source, buckets: int, plausible: Plausible, called: int = 1) 
     else:
         time = f.coalesce(f.unix_micros(column(source.event_time)), f.lit(NO_TIME))
     frame = source.frame.select(
-        *(column(field.name).alias(f"column {place}") for place, field in enumerate(source.schema)),
+        *(column(field.name).alias(f"column {place}") for place, field in enumerate(source.input.schema)),
         sequence.cast("long").alias("sequence"),
         time.alias("time"),
         reason.alias("reason"),
         # The last: of an expression of n columns that are renamed after it, Spark's optimizer makes 2**n.
         f.when(reason.isNull(), _bucket(source, buckets)).otherwise(f.lit(0)).alias("bucket"),
-    ).mapInArrow(packer(source.schema, called), PACKED)
+    ).mapInArrow(packer(source.input.schema, called), PACKED)
     bucket = f.col("bucket")
     if source.partition is None and buckets > 1:
         every = f.sequence(f.lit(0), f.lit(buckets - 1))
@@ -96,7 +96,7 @@ def _bucket(source: Source, buckets: int) -> Column:
     if source.partition == ANYHOW:
         own = [] if source.event_time is None else [source.event_time]
         # Spark hashes no maps, as equal ones may differ in order.
-        names = (*own, *(field.name for field in source.schema if not has_type(field.dataType, (t.MapType,))))
+        names = (*own, *(field.name for field in source.input.schema if not has_type(field.dataType, (t.MapType,))))
         return f.pmod(f.hash(*map(column, dict.fromkeys(names))), f.lit(buckets)) if names else f.lit(0)
     key = column(source.partition)
     is_whole = isinstance(source.frame.schema[source.partition].dataType, t.IntegralType)

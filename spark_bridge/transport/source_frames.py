@@ -56,7 +56,6 @@ class Source:
         event_time: The column of the event times, a timestamp; None: its rows are there before all time.
         sequence: The column that gives the arrival order, or None.
         partition: The column that its rows are split by, or `ANYHOW`, by all of them, or None.
-        schema: The columns that travel.
         needed: The columns that must not be null, and what each is.
         input: How its rows become events.
     """
@@ -66,7 +65,6 @@ class Source:
     event_time: str | None
     sequence: str | None
     partition: str | None
-    schema: t.StructType
     needed: Mapping[str, str]
     input: Input
 
@@ -123,7 +121,6 @@ def make_source(
         None if is_static else event_time,
         sequence,
         partition,
-        schema,
         needed,
         Input(name, schema, tuple(fields), reactive.table, key, deleted, reactive.type, is_split),
     )
@@ -240,4 +237,4 @@ def change_source(frame: Any, number: int, event_time: str) -> Source:
             raise InvalidArgument(message)
     renamed: DataFrame = frame.selectExpr(f"`{event_time}` AS {_AT}", TEXT)
     needed = {_AT: "time", TEXT: "text"}
-    return Source(number, renamed, None, None, None, CHANGES.schema, needed, CHANGES)
+    return Source(number, renamed, None, None, None, needed, CHANGES)

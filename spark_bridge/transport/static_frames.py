@@ -75,7 +75,7 @@ def digest_of(source: Source, chunks: Mapping[int, Sequence[bytes]]) -> str:
     """Return the same for the same rows, whatever chunks they are in and whatever order they came in."""
     digest = hashlib.blake2b(digest_size=16)
     for bucket in sorted(chunks):
-        table = unpacked(chunks[bucket], chunk_schema(source.schema))
+        table = unpacked(chunks[bucket], chunk_schema(source.input.schema))
         helpers = [table.column(place).to_numpy() for place in (SEQUENCE, TIME)]
         order = ordered([helpers[0]], [helpers[1]], [table.select(range(COLUMNS, table.num_columns))])
         for batch in table.take(order).combine_chunks().to_batches():

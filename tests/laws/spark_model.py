@@ -348,19 +348,19 @@ def packed(
     if not rows:
         return []
     columns = [
-        *([row.columns[field.name] for row in rows] for field in source.schema),
+        *([row.columns[field.name] for row in rows] for field in source.input.schema),
         [row.sequence if source.sequence is not None or source.event_time is None else 0 for row in rows],
         [row.at for row in rows],
         [None] * len(rows),
         [bucket_of(source, row, count) for row in rows],
     ]
-    sequence, time, reason, *own = chunk_schema(source.schema).types
+    sequence, time, reason, *own = chunk_schema(source.input.schema).types
     kinds = [*own, sequence, time, reason, pa.int32()]
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     whole = pa.RecordBatch.from_arrays(arrays, names=[f"column {place}" for place in range(len(arrays))])
     size = draw.randint(1, len(rows))
     batches = [whole.slice(first, size) for first in range(0, len(rows), size)]
-    found = pa.Table.from_batches(list(packer(source.schema, called)(iter(batches))))
+    found = pa.Table.from_batches(list(packer(source.input.schema, called)(iter(batches))))
     times = found.column("at").cast(pa.int64()).to_pylist()
     return list(zip(times, found.column("bucket").to_pylist(), found.column("chunk").to_pylist(), strict=True))
 

@@ -42,7 +42,7 @@ from cartesius.expressions.expressions import Expression, evaluator
 from cartesius.language.annotations import kind_of
 from cartesius.language.fingerprints import describe
 from restrictions import as_table, cartesian, key_by, most_recently, optionally, retracting
-from restrictions.gates.folding import distinctly
+from restrictions.streams import distinct_until_changed
 
 
 @pytest.fixture
@@ -172,8 +172,8 @@ def test_a_clause_names_fields_that_there_are(left):
 
 def test_a_key_is_a_function_or_none(left):
     wrong: Any = 7
-    with refused("distinctly: expected a function but got key=7"):
-        distinctly("x", key=wrong)
+    with refused("distinct_until_changed: expected a function but got key=7"):
+        distinct_until_changed(left, key=wrong)
 
 
 def test_conditions_on_three_slots_cannot_be_left_out_in_part(left, right):

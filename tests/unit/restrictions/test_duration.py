@@ -26,7 +26,7 @@ from cartesius import (
 from cartesius.errors import InvalidArgument
 from cartesius.plan import Node, Opaque
 from restrictions import aligning, key_by, most_recently, retracting, separately
-from restrictions.streams import now
+from restrictions.streams import group_join, interval_join, join, now
 from restrictions.time.duration import apart, lasting
 from restrictions.time.gathering import grouping
 
@@ -75,9 +75,11 @@ class waiting_for(Restriction):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda wrong: lasting("left", wrong),
-        lambda wrong: grouping("left", "right", wrong, 1),
-        lambda wrong: grouping("left", "right", 1, wrong),
+        lambda wrong: join(Reactive("left"), Reactive("right"), wrong, 1),
+        lambda wrong: join(Reactive("left"), Reactive("right"), 1, wrong),
+        lambda wrong: group_join(Reactive("left"), Reactive("right"), wrong, 1),
+        lambda wrong: group_join(Reactive("left"), Reactive("right"), 1, wrong),
+        lambda wrong: interval_join(Reactive("left"), Reactive("right"), 0, 1, lateness=-1 if wrong is None else wrong),
     ],
 )
 def test_a_duration_must_be_one_and_not_negative(make, wrong):

@@ -168,12 +168,6 @@ def test_a_deadline_that_nobody_wants_any_more_is_soon_forgotten():
     assert len(engine._world.deadlines.heap) < 5
 
 
-def test_what_is_no_life_is_refused():
-    for kind, asked in ((ageing, "come"), (collating, "key")):
-        with pytest.raises(InvalidArgument, match=rf"expected a function but got life\.{asked}=None"):
-            kind("x", 3)
-
-
 def test_what_belongs_to_no_row_is_set_aside():
     engine = Engine(table(collating("x", Gathering()), s))
     assert engine.push(s, Event("a", 10)) == []

@@ -65,7 +65,8 @@ def buckets_of(*outputs, query="", inputs=INPUTS):
     used = [one for one in inputs if any(one.name in map(lambda s: s.name, o.pattern.slots.values()) for o in outputs)]
     frames = {one.name: one.schema for one in used}
     schemas = {output.name: result_schema(output, output.name, frames, None) for output in outputs}
-    return Buckets(outputs, tuple(used), layout_of(schemas), frozenset(), BucketStates(outputs, tuple(used), query))
+    states = BucketStates(outputs, tuple(used), query)
+    return Buckets(outputs, tuple(used), layout_of(schemas), frozenset(), states=states)
 
 
 def make_rows(seed, count, sources=2):

@@ -91,7 +91,7 @@ def test_what_travels_with_each_task_of_a_query_arrives_once():
     source = Input("ship", schema, ("id", "draught"), is_table=True, key="id")
     layout = Layout({}, (), t.StructType([]))
     states = [BucketStates((program,), (source,), query) for query in ("one", "one", "two", "", "")]
-    tasks = [cloudpickle.dumps(Buckets((program,), (source,), layout, frozenset(), state)) for state in states]
+    tasks = [cloudpickle.dumps(Buckets((program,), (source,), layout, frozenset(), states=state)) for state in states]
     one, again, two, nameless, other = map(cloudpickle.loads, tasks)
     assert one is again
     assert len({id(runner) for runner in (one, two, nameless, other)}) == 4
