@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, final
 import attrs
 from pyspark.sql import Window
 from pyspark.sql import functions as f
+from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
+from spark_bridge.columns.written_texts import as_json
 from spark_bridge.state.checkpoints import HadoopFile
-from spark_bridge.transport.envelope import JSON, column
+from spark_bridge.transport.envelope import column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
 _IS_OF_A_ROW: Final = "cartesius_is_of_a_row"
 _POSITION: Final = "cartesius_position"  # helper columns; a value's field may have any other name
-_WHERE: Final = ("output", "key")
 _FOLDER: Final = "batch"
 _QUERY_ID: Final = "sql.streaming.queryId"
 """What Spark tells all that a query does of it: a checkpoint that is made anew has another."""
@@ -117,10 +118,10 @@ def to_kafka(servers: str, topic: str, options: Mapping[str, str] | None = None)
     >>> frames.start(results=to_kafka("localhost:9092", "verdicts"), checkpoint="out/checkpoint")  # doctest: +SKIP
 
     The record's key is ``{"output": …, "key": …}``, so that all changes of one row of a table are in one partition, in
-    order; its value is the rest of the row as JSON. The header ``query`` is Spark's id of the query, which goes with
-    its checkpoint, ``batch`` the number of the micro-batch, and ``id`` is unique to the record among those of one key:
-    after a failure it may come again, with the same headers, and a reader drops it with `Repeats`. It needs Spark's
-    Kafka connector on the class path.
+    order; that of a dead letter or a late row is ``{"source": …}``. Its value is the rest of the row as JSON. The
+    header ``query`` is Spark's id of the query, which goes with its checkpoint, ``batch`` the number of the
+    micro-batch, and ``id`` is unique to the record among those of one key: after a failure it may come again, with the
+    same headers, and a reader drops it with `Repeats`. It needs Spark's Kafka connector on the class path.
 
     Args:
         servers: The bootstrap servers, as Kafka writes them.
@@ -141,13 +142,13 @@ def to_kafka(servers: str, topic: str, options: Mapping[str, str] | None = None)
 
 
 def kafka_records(batch: DataFrame, number: int) -> DataFrame:
-    """Return the records of a micro-batch: ``key``, ``value``, ``headers``; those of one key in order."""
-    names = [name for name in _WHERE if name in batch.columns]
-    rest = [column(name) for name in batch.columns if name not in names]
+    """Return the records of a micro-batch: ``key``, ``value``, ``headers``; those of one row of a table in order."""
+    are_results = "change" in batch.columns
+    names = ["output", "key"] if are_results else ["source"]
     records = batch.select(
-        f.to_json(f.struct(*map(column, names)), JSON).alias("key"),
-        f.to_json(f.struct(*rest), JSON).alias("value"),
-        column("change").isin("update", "delete").alias(_IS_OF_A_ROW),
+        _json(batch, names).alias("key"),
+        _json(batch, [name for name in batch.columns if name not in names]).alias("value"),
+        (column("change").isin("update", "delete") if are_results else f.lit(False)).alias(_IS_OF_A_ROW),
         f.monotonically_increasing_id().alias(_POSITION),
     )
     # Which bucket comes first may differ when a micro-batch comes again; the changes of one row do not, whose key may
@@ -158,6 +159,12 @@ def kafka_records(batch: DataFrame, number: int) -> DataFrame:
     said = {"query": f.lit(_query_of(batch)), "batch": f.lit(str(number)), "id": record_id}
     headers = f.array(*(_header(name, value) for name, value in said.items()))
     return records.select("key", "value", headers.alias("headers"))
+
+
+def _json(batch: DataFrame, names: Iterable[str]) -> Column:
+    """Return some columns of a frame as one JSON object."""
+    kind = t.StructType([batch.schema[name] for name in names])
+    return as_json(f.struct(*map(column, kind.names)), kind)
 
 
 def _query_of(batch: DataFrame) -> str:

@@ -23,8 +23,9 @@ from spark_bridge.columns.table_columns import (
     check_postgresql_fields,
     postgresql_type,
 )
+from spark_bridge.columns.written_texts import text_of
 from spark_bridge.sinks import checked_path, checked_text
-from spark_bridge.transport.envelope import JSON, column, quoted
+from spark_bridge.transport.envelope import column, quoted
 
 if TYPE_CHECKING:
     import os
@@ -165,12 +166,7 @@ class _Upsert:
 
 def _text(value: Column, kind: t.DataType) -> Column:
     """Return what PostgreSQL reads as that value, whatever the zone of the session."""
-    match kind:
-        case t.TimestampType():
-            return f.date_format(value, "yyyy-MM-dd HH:mm:ss.SSSSSSXXXXX")
-        case t.BinaryType():
-            return f.concat(f.lit("\\x"), f.hex(value))
-    return value.cast("string") if postgresql_type(kind) != "jsonb" else f.to_json(value, JSON)
+    return f.concat(f.lit("\\x"), f.hex(value)) if isinstance(kind, t.BinaryType) else text_of(value, kind)
 
 
 def to_delta(path: str | os.PathLike[str]) -> Sink:

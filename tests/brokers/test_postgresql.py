@@ -70,6 +70,38 @@ def test_every_type_arrives_exactly_whatever_the_zone_of_the_session(spark, serv
     assert empty == ("ships", None, NOON, NOON, *NOTHING)
 
 
+@pytest.mark.parametrize("zone", ["Asia/Kamchatka", "America/New_York"])
+def test_the_first_and_the_last_instant_arrive_whatever_the_zone_of_the_session(spark, server, table, zone):
+    """In a zone east of UTC the last one is in the year 10000, in one west of it the first one before Christ."""
+    from spark_bridge.upserts import to_postgresql
+
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        first, last = "TIMESTAMP'0001-01-01 00:00:00Z'", "TIMESTAMP'9999-12-31 23:59:59.999999Z'"
+        ends = f"{first} start", f"{last} `end`", f"ARRAY({first}, {last}) ends"
+        rows = spark.range(1).selectExpr("'ships' output", "'update' change", "id key", *ends)
+        to_postgresql(server, "verdicts")(rows.coalesce(1), 0)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    shown = ["0001-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.999999Z"]
+    expected = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC), shown
+    assert table('SELECT "start", "end", ends FROM verdicts') == [expected]
+
+
+def test_keys_of_maps_are_written_as_values_of_their_type_are(spark, server, table):
+    from spark_bridge.upserts import to_postgresql
+
+    rows = spark.range(1).selectExpr(
+        "'ships' output", "'update' change", "MAP(X'6162', DATE'2024-02-29') key",
+        "MAP(DATE'2024-02-29', MAP(TIMESTAMP'2024-03-31 00:59:59.123456Z', 1)) v",
+    )  # fmt: skip
+    for number in range(2):
+        to_postgresql(server, "verdicts")(rows.coalesce(1), number)
+    assert table("SELECT key, v FROM verdicts") == [
+        ({"YWI=": "2024-02-29"}, {"2024-02-29": {"2024-03-31T00:59:59.123456Z": 1}})
+    ]
+
+
 def test_nested_keys_a_microsecond_apart_are_two_rows(spark, server, table):
     from spark_bridge.upserts import to_postgresql
 
