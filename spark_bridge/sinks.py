@@ -11,6 +11,7 @@ Source: Spark's Structured Streaming guide, on `foreachBatch`; docs/how_to/sinks
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -21,13 +22,14 @@ from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
 from spark_bridge.columns.written_texts import as_json
+from spark_bridge.running.queries import SHARE
 from spark_bridge.state.checkpoints import HadoopFile
 from spark_bridge.transport.envelope import column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from spark_bridge.running.queries import Sink
 
@@ -63,16 +65,17 @@ def to_parquet(path: str | os.PathLike[str]) -> Sink:
     ``spark.read.parquet(path)`` then has ``batch`` as its last column. A reader sees the newest micro-batch in part
     while it is written; those before it are whole.
 
-    The folder belongs to one query, whose id stands in a file of it: another query, or this one with another
-    checkpoint, begins at number 0 and would replace what it has.
+    The folder belongs to one sink of one query, which a file in it says, with the fields: another query, or this one
+    with another checkpoint, begins at number 0 and would replace what it has.
 
     Args:
         path: The folder; any that Spark can write to.
 
     Raises:
-        InvalidArgument: It is no path. Or of the sink, not of this: the folder is another query's; or a field of the
-            results is called ``batch``, in capitals or not. Spark's readers would give the folder's number in its
-            place.
+        InvalidArgument: It is no path. Or of the sink, not of this: the folder is another query's, or another sink's
+            of this query, or nobody knows whose; or it has other fields, and a reader would find one of them in all
+            files, or none; or a field of the results is called ``batch``, in capitals or not. Spark's readers would
+            give the folder's number in its place.
     """
     return _ParquetFolder(checked_path("to_parquet", path).rstrip("/"))
 
@@ -91,24 +94,50 @@ class _ParquetFolder:
                 f" under that name, but there is {hidden[0]!r}; yield it under another name"
             )
             raise InvalidArgument(message)
-        self._claim(batch)
+        self._claim(batch, number)
         batch.write.mode("overwrite").parquet(f"{self.path}/{_FOLDER}={number}")
 
-    def _claim(self, batch: DataFrame) -> None:
+    def _claim(self, batch: DataFrame, number: int) -> None:
+        """Note whose the folder is, and of which fields, before anything is in it; raise if it is otherwise."""
         query = _query_of(batch)
         if not query:
             return
-        note = HadoopFile(batch.sparkSession, self.path, _OWNER)
-        owner = note.read() if note.exists() else ""  # empty: the driver died while it wrote the note
-        if not owner:
-            note.write(query)
-        elif owner != query:
-            message = (
-                f"to_parquet: expected a folder of this query ({query}) but {self.path} has the micro-batches of"
-                f" another one ({owner}), or of this one with another checkpoint, whose numbers are the same; write"
-                f" into another folder, or empty it ({_OWNER} says whose it is)"
+        spark = batch.sparkSession
+        share = spark.sparkContext.getLocalProperty(SHARE) or "result"
+        fields = {field.name: field.dataType.simpleString() for field in batch.schema}
+        note = HadoopFile(spark, self.path, _OWNER)
+        try:
+            found = json.loads(note.read()) if note.exists() else {}
+        except ValueError:  # the driver died while it wrote the note
+            found = {}
+        if not found and HadoopFile(spark, self.path, f"{_FOLDER}={number}").exists():
+            reason = f"has micro-batch {number} already, and no note of whose it is ({_OWNER})"
+        elif not found:
+            note.write(json.dumps({"query": query, "share": share, "fields": fields}))
+            return
+        elif (found["query"], found["share"]) != (query, share):
+            reason = (
+                f"has the {found['share']} rows of another one ({found['query']}), or of this one with another"
+                f" checkpoint or from another sink, whose numbers are the same ({_OWNER} says whose it is)"
             )
-            raise InvalidArgument(message)
+        elif found["fields"] != fields:
+            kinds = {name: (found["fields"].get(name), fields.get(name)) for name in {**found["fields"], **fields}}
+            shown = ", ".join(f"{name!r} was {was} and is {now}" for name, (was, now) in kinds.items() if was != now)
+            reason = f"was made of other fields ({shown}), and readers take those of one file for all"
+        else:
+            return
+        message = (
+            f"to_parquet: expected a folder for the {share} rows of this query ({query}) but {self.path} {reason};"
+            " write into another folder, or empty it"
+        )
+        raise InvalidArgument(message)
+
+
+def placed(sink: Any, spark: SparkSession) -> Any:
+    """Return a sink; that of a folder with the folder's full name, which is one however it is written."""
+    if isinstance(sink, _ParquetFolder):
+        return _ParquetFolder(HadoopFile(spark, sink.path, _OWNER).path.getParent().toString())
+    return sink
 
 
 def to_kafka(servers: str, topic: str, options: Mapping[str, str] | None = None) -> Sink:

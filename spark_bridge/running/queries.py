@@ -29,6 +29,9 @@ Sink: TypeAlias = Callable[[DataFrame, int], object]
 TRIGGERS: Final = frozenset({"availableNow", "once", "processingTime"})
 """What starts micro-batches, of what Spark knows; a continuous query has none."""
 
+SHARE: Final = "cartesius.share"
+"""The property of Spark's thread that tells a sink which share it is given: the first of the kinds of its rows."""
+
 _LOG = logging.getLogger("spark_bridge")
 _DAEMON = "spark.python.daemon.module"
 _SHOWN = 5  # reasons in one warning
@@ -105,6 +108,7 @@ def start_query(
         try:
             there = {kind_of(row.output) for row in batch.select("output").distinct().collect()}
             for share in shares:
+                parts.sparkSession.sparkContext.setLocalProperty(SHARE, share.kinds[0])
                 share.hand_over(batch, there, number)
         finally:
             batch.unpersist()
