@@ -38,6 +38,23 @@ _SHOWN = 5  # reasons in one warning
 
 
 @attrs.frozen
+class KeyedSink:
+    """A sink that keeps the newest row of each key; letters have none.
+
+    Args:
+        call: What made it.
+        write: What it does with a micro-batch.
+    """
+
+    call: str
+    write: Sink
+
+    def __call__(self, batch: DataFrame, number: int) -> None:
+        """Write a micro-batch."""
+        self.write(batch, number)
+
+
+@attrs.frozen
 class Share:
     """What one sink is given of a micro-batch.
 
@@ -67,6 +84,12 @@ def check_start(sinks: Mapping[str, Any], checkpoint: Any, trigger: Any) -> None
     for name, sink in sinks.items():
         if not callable(sink) and (sink is not None or name == "results"):
             message = f"start: expected a function of a DataFrame and its number for {name}= but got {sink!r}"
+            raise InvalidArgument(message)
+        if isinstance(sink, KeyedSink) and name != "results":
+            message = (
+                f"start: expected a sink that takes rows without a key for {name}= but got one of {sink.call}, which"
+                " keeps rows by their keys; use to_parquet or to_kafka, or a function of your own"
+            )
             raise InvalidArgument(message)
     given = [(name, sink) for name, sink in sinks.items() if sink is not None]
     for (name, sink), (other, same) in combinations(given, 2):
