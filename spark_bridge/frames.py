@@ -43,6 +43,7 @@ from spark_bridge.reading.prefixes import checked_until, clock_rows, delay_of, m
 from spark_bridge.running.buckets import Buckets
 from spark_bridge.running.queries import Share, check_start, log_warnings, start_query
 from spark_bridge.running.stateful import run_batch, run_streaming
+from spark_bridge.sinks import placed
 from spark_bridge.state.bucket_states import BucketStates
 from spark_bridge.state.checkpoints import CheckpointNote, settled
 from spark_bridge.state.memory_limits import check_bounded, checked_limit
@@ -186,8 +187,9 @@ class Frames:
         if not self._parts.isStreaming:
             message = "start: expected streaming frames but all are batch; use results, dead and late directly"
             raise InvalidArgument(message)
-        check_start({"results": results, "dead": dead, "late": late}, checkpoint, trigger)
         spark = self._parts.sparkSession
+        sinks = {"results": results, "dead": dead, "late": late}
+        check_start({name: placed(sink, spark) for name, sink in sinks.items()}, checkpoint, trigger)
         note = self._states.note(waits=self._waits)
         new, text = ({}, None) if is_remote() else settled(CheckpointNote(spark, checkpoint), note, self._states.before)
         if new or text is not None:

@@ -11,27 +11,30 @@ Source: Spark's Structured Streaming guide, on `foreachBatch`; docs/how_to/sinks
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any, Final, final
 
 import attrs
 from pyspark.sql import Window
 from pyspark.sql import functions as f
+from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
+from spark_bridge.columns.written_texts import as_json
+from spark_bridge.running.queries import SHARE
 from spark_bridge.state.checkpoints import HadoopFile
-from spark_bridge.transport.envelope import JSON, column
+from spark_bridge.transport.envelope import column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from spark_bridge.running.queries import Sink
 
 _IS_OF_A_ROW: Final = "cartesius_is_of_a_row"
 _POSITION: Final = "cartesius_position"  # helper columns; a value's field may have any other name
-_WHERE: Final = ("output", "key")
 _FOLDER: Final = "batch"
 _QUERY_ID: Final = "sql.streaming.queryId"
 """What Spark tells all that a query does of it: a checkpoint that is made anew has another."""
@@ -62,16 +65,17 @@ def to_parquet(path: str | os.PathLike[str]) -> Sink:
     ``spark.read.parquet(path)`` then has ``batch`` as its last column. A reader sees the newest micro-batch in part
     while it is written; those before it are whole.
 
-    The folder belongs to one query, whose id stands in a file of it: another query, or this one with another
-    checkpoint, begins at number 0 and would replace what it has.
+    The folder belongs to one sink of one query, which a file in it says, with the fields: another query, or this one
+    with another checkpoint, begins at number 0 and would replace what it has.
 
     Args:
         path: The folder; any that Spark can write to.
 
     Raises:
-        InvalidArgument: It is no path. Or of the sink, not of this: the folder is another query's; or a field of the
-            results is called ``batch``, in capitals or not. Spark's readers would give the folder's number in its
-            place.
+        InvalidArgument: It is no path. Or of the sink, not of this: the folder is another query's, or another sink's
+            of this query, or nobody knows whose; or it has other fields, and a reader would find one of them in all
+            files, or none; or a field of the results is called ``batch``, in capitals or not. Spark's readers would
+            give the folder's number in its place.
     """
     return _ParquetFolder(checked_path("to_parquet", path).rstrip("/"))
 
@@ -90,24 +94,50 @@ class _ParquetFolder:
                 f" under that name, but there is {hidden[0]!r}; yield it under another name"
             )
             raise InvalidArgument(message)
-        self._claim(batch)
+        self._claim(batch, number)
         batch.write.mode("overwrite").parquet(f"{self.path}/{_FOLDER}={number}")
 
-    def _claim(self, batch: DataFrame) -> None:
+    def _claim(self, batch: DataFrame, number: int) -> None:
+        """Note whose the folder is, and of which fields, before anything is in it; raise if it is otherwise."""
         query = _query_of(batch)
         if not query:
             return
-        note = HadoopFile(batch.sparkSession, self.path, _OWNER)
-        owner = note.read() if note.exists() else ""  # empty: the driver died while it wrote the note
-        if not owner:
-            note.write(query)
-        elif owner != query:
-            message = (
-                f"to_parquet: expected a folder of this query ({query}) but {self.path} has the micro-batches of"
-                f" another one ({owner}), or of this one with another checkpoint, whose numbers are the same; write"
-                f" into another folder, or empty it ({_OWNER} says whose it is)"
+        spark = batch.sparkSession
+        share = spark.sparkContext.getLocalProperty(SHARE) or "result"
+        fields = {field.name: field.dataType.simpleString() for field in batch.schema}
+        note = HadoopFile(spark, self.path, _OWNER)
+        try:
+            found = json.loads(note.read()) if note.exists() else {}
+        except ValueError:  # the driver died while it wrote the note
+            found = {}
+        if not found and HadoopFile(spark, self.path, f"{_FOLDER}={number}").exists():
+            reason = f"has micro-batch {number} already, and no note of whose it is ({_OWNER})"
+        elif not found:
+            note.write(json.dumps({"query": query, "share": share, "fields": fields}))
+            return
+        elif (found["query"], found["share"]) != (query, share):
+            reason = (
+                f"has the {found['share']} rows of another one ({found['query']}), or of this one with another"
+                f" checkpoint or from another sink, whose numbers are the same ({_OWNER} says whose it is)"
             )
-            raise InvalidArgument(message)
+        elif found["fields"] != fields:
+            kinds = {name: (found["fields"].get(name), fields.get(name)) for name in {**found["fields"], **fields}}
+            shown = ", ".join(f"{name!r} was {was} and is {now}" for name, (was, now) in kinds.items() if was != now)
+            reason = f"was made of other fields ({shown}), and readers take those of one file for all"
+        else:
+            return
+        message = (
+            f"to_parquet: expected a folder for the {share} rows of this query ({query}) but {self.path} {reason};"
+            " write into another folder, or empty it"
+        )
+        raise InvalidArgument(message)
+
+
+def placed(sink: Any, spark: SparkSession) -> Any:
+    """Return a sink; that of a folder with the folder's full name, which is one however it is written."""
+    if isinstance(sink, _ParquetFolder):
+        return _ParquetFolder(HadoopFile(spark, sink.path, _OWNER).path.getParent().toString())
+    return sink
 
 
 def to_kafka(servers: str, topic: str, options: Mapping[str, str] | None = None) -> Sink:
@@ -117,10 +147,10 @@ def to_kafka(servers: str, topic: str, options: Mapping[str, str] | None = None)
     >>> frames.start(results=to_kafka("localhost:9092", "verdicts"), checkpoint="out/checkpoint")  # doctest: +SKIP
 
     The record's key is ``{"output": …, "key": …}``, so that all changes of one row of a table are in one partition, in
-    order; its value is the rest of the row as JSON. The header ``query`` is Spark's id of the query, which goes with
-    its checkpoint, ``batch`` the number of the micro-batch, and ``id`` is unique to the record among those of one key:
-    after a failure it may come again, with the same headers, and a reader drops it with `Repeats`. It needs Spark's
-    Kafka connector on the class path.
+    order; that of a dead letter or a late row is ``{"source": …}``. Its value is the rest of the row as JSON. The
+    header ``query`` is Spark's id of the query, which goes with its checkpoint, ``batch`` the number of the
+    micro-batch, and ``id`` is unique to the record among those of one key: after a failure it may come again, with the
+    same headers, and a reader drops it with `Repeats`. It needs Spark's Kafka connector on the class path.
 
     Args:
         servers: The bootstrap servers, as Kafka writes them.
@@ -141,13 +171,13 @@ def to_kafka(servers: str, topic: str, options: Mapping[str, str] | None = None)
 
 
 def kafka_records(batch: DataFrame, number: int) -> DataFrame:
-    """Return the records of a micro-batch: ``key``, ``value``, ``headers``; those of one key in order."""
-    names = [name for name in _WHERE if name in batch.columns]
-    rest = [column(name) for name in batch.columns if name not in names]
+    """Return the records of a micro-batch: ``key``, ``value``, ``headers``; those of one row of a table in order."""
+    are_results = "change" in batch.columns
+    names = ["output", "key"] if are_results else ["source"]
     records = batch.select(
-        f.to_json(f.struct(*map(column, names)), JSON).alias("key"),
-        f.to_json(f.struct(*rest), JSON).alias("value"),
-        column("change").isin("update", "delete").alias(_IS_OF_A_ROW),
+        _json(batch, names).alias("key"),
+        _json(batch, [name for name in batch.columns if name not in names]).alias("value"),
+        (column("change").isin("update", "delete") if are_results else f.lit(False)).alias(_IS_OF_A_ROW),
         f.monotonically_increasing_id().alias(_POSITION),
     )
     # Which bucket comes first may differ when a micro-batch comes again; the changes of one row do not, whose key may
@@ -158,6 +188,12 @@ def kafka_records(batch: DataFrame, number: int) -> DataFrame:
     said = {"query": f.lit(_query_of(batch)), "batch": f.lit(str(number)), "id": record_id}
     headers = f.array(*(_header(name, value) for name, value in said.items()))
     return records.select("key", "value", headers.alias("headers"))
+
+
+def _json(batch: DataFrame, names: Iterable[str]) -> Column:
+    """Return some columns of a frame as one JSON object."""
+    kind = t.StructType([batch.schema[name] for name in names])
+    return as_json(f.struct(*map(column, kind.names)), kind)
 
 
 def _query_of(batch: DataFrame) -> str:

@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+from cartesius.errors import InvalidArgument
 from cartesius.installation import needing
 from spark_bridge.columns.table_columns import (
     check_columns,
@@ -23,8 +24,10 @@ from spark_bridge.columns.table_columns import (
     check_postgresql_fields,
     postgresql_type,
 )
+from spark_bridge.columns.written_texts import text_of
+from spark_bridge.running.queries import KeyedSink
 from spark_bridge.sinks import checked_path, checked_text
-from spark_bridge.transport.envelope import JSON, column, quoted
+from spark_bridge.transport.envelope import column, quoted
 
 if TYPE_CHECKING:
     import os
@@ -64,9 +67,9 @@ def to_postgresql(connection: str, table: str) -> Sink:
     ... )
 
     The table is made if it is not there: the columns of `Frames.results` but ``change``, with nested values as
-    ``jsonb``, unique by (output, key). One that is there has these columns, and no other but such as PostgreSQL
-    fills itself. One transaction a micro-batch, from the driver. Needs PostgreSQL 15 or newer, and the library psycopg
-    (``pip install "cartesius-joins[postgresql]"``).
+    ``jsonb``, unique by (output, key), null keys too. One that is there is so as well, and has these columns and no
+    other but such as PostgreSQL fills itself. One transaction a micro-batch, from the driver. Needs PostgreSQL 15 or
+    newer, and the library psycopg (``pip install "cartesius-joins[postgresql]"``).
 
     Args:
         connection: How to connect, as libpq writes it: ``"host=… dbname=…"``, or a URL. A password is better left to
@@ -76,7 +79,8 @@ def to_postgresql(connection: str, table: str) -> Sink:
     Raises:
         NotInstalled: There is no psycopg.
         InvalidArgument: An argument is no text. Or of the sink, not of this: a field cannot be a column; or the table
-            has other columns, or one of another type.
+            has other columns, or one of another type, or may have two rows of one key. Or of `Frames.start`: it is for
+            dead letters or late rows, which have no key.
     """
     checked_text("to_postgresql", "connection", connection)
     checked_text("to_postgresql", "table", table)
@@ -97,7 +101,7 @@ def to_postgresql(connection: str, table: str) -> Sink:
                     copy.write_row(tuple(row))
             upsert.finish()
 
-    return write
+    return KeyedSink("to_postgresql", write)
 
 
 class _Upsert:
@@ -131,6 +135,13 @@ class _Upsert:
             there = self._columns(self._table)
         shown = self._table.as_string(cursor)
         check_columns("to_postgresql", shown, there, wanted, lambda name: sql.Identifier(name).as_string(cursor))
+        if not self._is_unique():
+            message = (
+                f"to_postgresql: expected the table {shown} to be unique by (output, key), also where the key is null,"
+                " as a row would be there twice when a micro-batch comes again; make it so (ALTER TABLE"
+                f" {shown} ADD UNIQUE NULLS NOT DISTINCT (output, key)), or write into another table"
+            )
+            raise InvalidArgument(message)
         self.copy = sql.SQL("COPY {} FROM STDIN").format(self._changes)
 
     def finish(self) -> None:
@@ -152,12 +163,25 @@ class _Upsert:
         What PostgreSQL fills itself, and no field does, is its owner's, and not among them.
         """
         self._cursor.execute(
-            "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = to_regclass(%s)"
-            " AND attnum > 0 AND NOT attisdropped AND attgenerated = ''"
+            "SELECT attname, format_type(atttypid, atttypmod)"
+            " || CASE WHEN attgenerated <> '' OR attidentity = 'a' THEN ' GENERATED ALWAYS' ELSE '' END"
+            " FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped"
             " AND (attname = ANY(%s) OR NOT atthasdef AND attidentity = '') ORDER BY attnum",
             [table.as_string(self._cursor), self._fields],
         )
         return {str(name): str(kind) for name, kind in self._cursor.fetchall()}
+
+    def _is_unique(self) -> bool:
+        """Return whether the table, or what is behind a view, has one row of each (output, key)."""
+        self._cursor.execute(
+            "SELECT 1 FROM pg_class c WHERE oid = to_regclass(%s) AND (relkind = 'v' OR EXISTS ("
+            "SELECT FROM pg_index WHERE indrelid = c.oid AND indisunique AND indimmediate AND indpred IS NULL"
+            " AND indnkeyatts = 2 AND (SELECT array_agg(attname::text ORDER BY attname) = '{key,output}'"
+            " AND (indnullsnotdistinct OR bool_or(attname = 'key' AND attnotnull))"
+            " FROM pg_attribute WHERE attrelid = c.oid AND attnum IN (indkey[0], indkey[1]))))",
+            [self._table.as_string(self._cursor)],
+        )
+        return bool(self._cursor.fetchall())
 
     def _joined(self, parts: list[sql.Composed] | list[sql.Identifier]) -> sql.Composed:
         return self._sql(", ").join(parts)
@@ -165,12 +189,7 @@ class _Upsert:
 
 def _text(value: Column, kind: t.DataType) -> Column:
     """Return what PostgreSQL reads as that value, whatever the zone of the session."""
-    match kind:
-        case t.TimestampType():
-            return f.date_format(value, "yyyy-MM-dd HH:mm:ss.SSSSSSXXXXX")
-        case t.BinaryType():
-            return f.concat(f.lit("\\x"), f.hex(value))
-    return value.cast("string") if postgresql_type(kind) != "jsonb" else f.to_json(value, JSON)
+    return f.concat(f.lit("\\x"), f.hex(value)) if isinstance(kind, t.BinaryType) else text_of(value, kind)
 
 
 def to_delta(path: str | os.PathLike[str]) -> Sink:
@@ -189,7 +208,8 @@ def to_delta(path: str | os.PathLike[str]) -> Sink:
     Raises:
         NotInstalled: There is no delta-spark.
         InvalidArgument: It is no path. Or of the sink, not of this: a field cannot be a column, or the key is a map; or
-            the table has other columns, or one of another type.
+            the table has other columns, or one of another type. Or of `Frames.start`: it is for dead letters or late
+            rows, which have no key.
     """
     folder = checked_path("to_delta", path)
     with needing("to_delta", "delta-spark"):
@@ -218,7 +238,7 @@ def to_delta(path: str | os.PathLike[str]) -> Sink:
         merge = merge.whenMatchedDelete("c.change = 'delete'").whenMatchedUpdate(set=news)
         merge.whenNotMatchedInsert("c.change = 'update'", news).execute()
 
-    return write
+    return KeyedSink("to_delta", write)
 
 
 def is_clash(error: Exception) -> bool:

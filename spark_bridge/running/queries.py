@@ -29,9 +29,29 @@ Sink: TypeAlias = Callable[[DataFrame, int], object]
 TRIGGERS: Final = frozenset({"availableNow", "once", "processingTime"})
 """What starts micro-batches, of what Spark knows; a continuous query has none."""
 
+SHARE: Final = "cartesius.share"
+"""The property of Spark's thread that tells a sink which share it is given: the first of the kinds of its rows."""
+
 _LOG = logging.getLogger("spark_bridge")
 _DAEMON = "spark.python.daemon.module"
 _SHOWN = 5  # reasons in one warning
+
+
+@attrs.frozen
+class KeyedSink:
+    """A sink that keeps the newest row of each key; letters have none.
+
+    Args:
+        call: What made it.
+        write: What it does with a micro-batch.
+    """
+
+    call: str
+    write: Sink
+
+    def __call__(self, batch: DataFrame, number: int) -> None:
+        """Write a micro-batch."""
+        self.write(batch, number)
 
 
 @attrs.frozen
@@ -64,6 +84,12 @@ def check_start(sinks: Mapping[str, Any], checkpoint: Any, trigger: Any) -> None
     for name, sink in sinks.items():
         if not callable(sink) and (sink is not None or name == "results"):
             message = f"start: expected a function of a DataFrame and its number for {name}= but got {sink!r}"
+            raise InvalidArgument(message)
+        if isinstance(sink, KeyedSink) and name != "results":
+            message = (
+                f"start: expected a sink that takes rows without a key for {name}= but got one of {sink.call}, which"
+                " keeps rows by their keys; use to_parquet or to_kafka, or a function of your own"
+            )
             raise InvalidArgument(message)
     given = [(name, sink) for name, sink in sinks.items() if sink is not None]
     for (name, sink), (other, same) in combinations(given, 2):
@@ -105,6 +131,7 @@ def start_query(
         try:
             there = {kind_of(row.output) for row in batch.select("output").distinct().collect()}
             for share in shares:
+                parts.sparkSession.sparkContext.setLocalProperty(SHARE, share.kinds[0])
                 share.hand_over(batch, there, number)
         finally:
             batch.unpersist()

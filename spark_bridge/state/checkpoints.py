@@ -37,10 +37,11 @@ class HadoopFile:
 
     def __init__(self, spark: SparkSession, folder: str, name: str) -> None:
         jvm: Any = spark.sparkContext._jvm
-        path = jvm.org.apache.hadoop.fs.Path
         configuration: Any = spark.sparkContext._jsc
-        self.path = path(path(folder), name)
-        self._files = self.path.getFileSystem(configuration.hadoopConfiguration())
+        path = jvm.org.apache.hadoop.fs.Path
+        given = path(path(folder), name)
+        self._files = given.getFileSystem(configuration.hadoopConfiguration())
+        self.path = self._files.makeQualified(given)  # one for all ways to write it
 
     def exists(self) -> bool:
         """Return whether it is there."""

@@ -15,6 +15,7 @@ from pyspark.sql import types as t
 
 from cartesius.analysis.partitioning import ANYHOW
 from spark_bridge.columns.payloads import has_type
+from spark_bridge.columns.written_texts import text_of
 from spark_bridge.transport.dead_letters import NO_TIME
 from spark_bridge.transport.emission import CHANGES, DELETE, LETTER, LETTERS
 from spark_bridge.transport.packing import BEFORE_ALL, EVERYWHERE, PACKED, packer
@@ -29,14 +30,6 @@ if TYPE_CHECKING:
     from spark_bridge.transport.source_frames import Source
 
 FOREVER: Final = "TIMESTAMP '2250-01-01 00:00:00Z'"  # it goes through pandas, whose timestamps end in 2262
-JSON: Final = {
-    "timeZone": "UTC",
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-    "dateFormat": "yyyy-MM-dd",
-    "ignoreNullFields": "false",
-}
-"""How Spark writes values as JSON: alike in each zone of a session. Its defaults would lose microseconds."""
 
 
 def quoted(name: str) -> str:
@@ -146,12 +139,7 @@ def _of_results(layout: Layout, key: t.DataType) -> list[Column]:
 
 def _key(key: Column, kind: t.DataType, wanted: t.DataType) -> Column:
     """Return a key as what keys of all outputs are: if it is a text, then another one than that of any other key."""
-    match kind, wanted:
-        case ((t.TimestampType() | t.BinaryType()), t.StringType()):
-            return f.get_json_object(f.to_json(f.struct(key.alias("key")), JSON), "$.key")
-        case ((t.StructType() | t.ArrayType()), t.StringType()):
-            return f.to_json(key, JSON)
-    return key.cast(wanted)
+    return text_of(key, kind) if isinstance(wanted, t.StringType) else key.cast(wanted)
 
 
 def _fields(layout: Layout) -> list[Column]:

@@ -70,6 +70,38 @@ def test_every_type_arrives_exactly_whatever_the_zone_of_the_session(spark, serv
     assert empty == ("ships", None, NOON, NOON, *NOTHING)
 
 
+@pytest.mark.parametrize("zone", ["Asia/Kamchatka", "America/New_York"])
+def test_the_first_and_the_last_instant_arrive_whatever_the_zone_of_the_session(spark, server, table, zone):
+    """In a zone east of UTC the last one is in the year 10000, in one west of it the first one before Christ."""
+    from spark_bridge.upserts import to_postgresql
+
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        first, last = "TIMESTAMP'0001-01-01 00:00:00Z'", "TIMESTAMP'9999-12-31 23:59:59.999999Z'"
+        ends = f"{first} start", f"{last} `end`", f"ARRAY({first}, {last}) ends"
+        rows = spark.range(1).selectExpr("'ships' output", "'update' change", "id key", *ends)
+        to_postgresql(server, "verdicts")(rows.coalesce(1), 0)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    shown = ["0001-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.999999Z"]
+    expected = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC), shown
+    assert table('SELECT "start", "end", ends FROM verdicts') == [expected]
+
+
+def test_keys_of_maps_are_written_as_values_of_their_type_are(spark, server, table):
+    from spark_bridge.upserts import to_postgresql
+
+    rows = spark.range(1).selectExpr(
+        "'ships' output", "'update' change", "MAP(X'6162', DATE'2024-02-29') key",
+        "MAP(DATE'2024-02-29', MAP(TIMESTAMP'2024-03-31 00:59:59.123456Z', 1)) v",
+    )  # fmt: skip
+    for number in range(2):
+        to_postgresql(server, "verdicts")(rows.coalesce(1), number)
+    assert table("SELECT key, v FROM verdicts") == [
+        ({"YWI=": "2024-02-29"}, {"2024-02-29": {"2024-03-31T00:59:59.123456Z": 1}})
+    ]
+
+
 def test_nested_keys_a_microsecond_apart_are_two_rows(spark, server, table):
     from spark_bridge.upserts import to_postgresql
 
@@ -230,6 +262,65 @@ def test_columns_that_postgresql_fills_may_be_there(spark, server, table):
     for v in (1, 7):
         to_postgresql(server, "verdicts")(spark.createDataFrame([("a", "update", 1, v)], f"{BEGINNING}, v bigint"), v)
     assert table("SELECT v, twice, seen, number FROM verdicts") == [(7, 14, "no", 1)]
+
+
+@pytest.mark.parametrize("generated", ["GENERATED ALWAYS AS (2 * v) STORED", "GENERATED ALWAYS AS IDENTITY"])
+def test_a_column_that_only_postgresql_may_fill_takes_no_field(spark, server, table, generated):
+    from spark_bridge.upserts import to_postgresql
+
+    with psycopg.connect(server, autocommit=True) as database:
+        database.execute(
+            f"CREATE TABLE verdicts (output text, key bigint, v bigint, twice bigint {generated},"
+            " UNIQUE NULLS NOT DISTINCT (output, key))"
+        )
+    rows = spark.range(1).selectExpr("'a' output", "'update' change", "id key", "id v", "2 * id twice")
+    with pytest.raises(
+        CartesiusError, match=r"column 'twice' .* field's type bigint but it is bigint GENERATED ALWAYS"
+    ):
+        to_postgresql(server, "verdicts")(rows, 0)
+
+
+@pytest.mark.parametrize(
+    ("made", "is_taken"),
+    [
+        ("", False),
+        ("UNIQUE (output, key)", False),
+        ("UNIQUE NULLS NOT DISTINCT (output)", False),
+        ("UNIQUE NULLS NOT DISTINCT (output, v)", False),
+        ("UNIQUE NULLS NOT DISTINCT (output, key, v)", False),
+        ("UNIQUE NULLS NOT DISTINCT (output, key) DEFERRABLE", False),
+        ("UNIQUE NULLS NOT DISTINCT (output, key)", True),
+        ("UNIQUE NULLS NOT DISTINCT (key, output) INCLUDE (v)", True),
+        ("UNIQUE (output, key), CHECK (key > 0)", False),
+        ("UNIQUE (output, key), NOT NULL key", True),
+        ("PRIMARY KEY (output, key)", True),
+    ],
+)
+def test_a_table_that_may_have_two_rows_of_a_key_is_refused(spark, server, table, made, is_taken):
+    """A null key is one as well: of a table that is unique but for nulls a repeat made two rows."""
+    from spark_bridge.upserts import to_postgresql
+
+    key = "key bigint NOT NULL" if "NOT NULL key" in made else "key bigint"
+    made = made.removesuffix(", NOT NULL key")
+    with psycopg.connect(server, autocommit=True) as database:
+        database.execute(
+            f"CREATE TABLE verdicts ({', '.join(['output text', key, 'v bigint', *filter(None, [made])])})"
+        )
+        database.execute("CREATE OR REPLACE VIEW seen AS SELECT * FROM verdicts")
+    try:
+        rows = spark.range(1).selectExpr("'a' output", "'update' change", "id key", "id v")
+        if is_taken:
+            for number in range(2):
+                to_postgresql(server, "verdicts")(rows, number)
+                to_postgresql(server, "seen")(rows, number)
+            assert table("SELECT key FROM verdicts") == [(0,)]
+        else:
+            with pytest.raises(CartesiusError, match='ALTER TABLE "verdicts" ADD UNIQUE NULLS NOT DISTINCT'):
+                to_postgresql(server, "verdicts")(rows, 0)
+            assert table("SELECT * FROM verdicts") == []
+    finally:
+        with psycopg.connect(server, autocommit=True) as database:
+            database.execute("DROP VIEW seen")
 
 
 def test_two_queries_may_make_one_table(spark, server, table):

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import StreamingQueryException
 
 from cartesius import Reactive, correlate
 from cartesius.errors import InvalidArgument
 from restrictions import key_by, within
+from spark_bridge import correlate_frames
 from spark_bridge.sinks import kafka_records, to_parquet
 
 START = datetime(2024, 6, 30, tzinfo=UTC)
@@ -46,10 +49,6 @@ def slices(source):
 
 @pytest.mark.slow
 def test_what_comes_again_after_the_sink_had_it_is_there_once(spark, tmp_path):
-    from pyspark.errors import StreamingQueryException
-
-    from spark_bridge import correlate_frames
-
     streams = {}
     for source in ("left", "right"):
         (tmp_path / source).mkdir()
@@ -91,34 +90,130 @@ def test_what_comes_again_after_the_sink_had_it_is_there_once(spark, tmp_path):
         return sorted((row.a, row.b) for row in spark.read.parquet(f"{tmp_path}/out").collect())
 
     assert found() == sorted(expected)
-    with pytest.raises(StreamingQueryException, match="to_parquet: expected a folder of this query"):
+    with pytest.raises(
+        StreamingQueryException, match="to_parquet: expected a folder for the result rows of this query"
+    ):
         frames.start(
             results=to_parquet(f"{tmp_path}/out"), checkpoint=f"{tmp_path}/anew", trigger={"availableNow": True}
         ).awaitTermination()
     assert found() == sorted(expected)
 
 
-def test_a_folder_of_another_query_is_left_alone(spark, tmp_path):
-    """Its numbers begin at 0 as well, and so do those of a checkpoint that is made anew."""
+def of_a_query(spark, query="b7e1", share="result"):
+    """As Spark tells of a query, and `Frames.start` of a share."""
+    spark.sparkContext.setLocalProperty("sql.streaming.queryId", query)
+    spark.sparkContext.setLocalProperty("cartesius.share", share)
 
-    def write(query, value, number=0):
-        spark.sparkContext.setLocalProperty("sql.streaming.queryId", query)  # as Spark does for a query
-        try:
-            to_parquet(tmp_path / "out")(spark.createDataFrame([(value,)], "value bigint").coalesce(1), number)
-        finally:
-            spark.sparkContext.setLocalProperty("sql.streaming.queryId", None)
 
-    write("b7e1", 1)
-    (tmp_path / "out" / "_cartesius_query").write_text("")  # as a driver leaves it that dies while it writes
-    (tmp_path / "out" / "._cartesius_query.crc").unlink()
-    write("b7e1", 2)
-    for number in (0, 1):
-        with pytest.raises(
-            InvalidArgument, match=r"of this query \(c4d2\) but .*out has the .* of another one \(b7e1\)"
-        ):
-            write("c4d2", 4, number)
-    rows = spark.read.parquet(f"{tmp_path}/out").collect()
-    assert [(row.batch, row.value) for row in rows] == [(0, 2)]
+class Written:
+    """A folder, into which a query writes micro-batches of some columns."""
+
+    def __init__(self, spark, place):
+        self.spark, self.place = spark, place
+
+    def __call__(self, columns, number=0, **whose):
+        of_a_query(self.spark, **whose)
+        to_parquet(self.place)(self.spark.range(1).coalesce(1).selectExpr(*columns), number)
+
+    def found(self):
+        return {path.name: path.stat().st_mtime_ns for path in self.place.rglob("*.parquet")}
+
+
+@pytest.fixture
+def folder(spark, tmp_path):
+    yield Written(spark, tmp_path / "out")
+    of_a_query(spark, None, None)
+
+
+def test_a_folder_of_another_query_or_of_another_sink_is_left_alone(spark, folder):
+    """Their numbers begin at 0 as well, and so do those of a checkpoint that is made anew."""
+    folder.place.mkdir()
+    (folder.place / "_cartesius_query").write_text("")  # as a driver leaves it that dies while it writes
+    folder(["1 v"])
+    folder(["2 v"])
+    there = folder.found()
+    for other, said in [({"query": "c4d2"}, "result rows of another one"), ({"share": "dead"}, "result rows of an")]:
+        for number in (0, 1):
+            with pytest.raises(InvalidArgument, match=rf"expected a folder for the .* but .*out has the {said}.*b7e1"):
+                folder(["4 v"], number, **other)
+    assert folder.found() == there
+    assert [(row.batch, row.v) for row in spark.read.parquet(str(folder.place)).collect()] == [(0, 2)]
+
+
+def test_a_folder_of_other_fields_is_left_alone(folder):
+    """A reader of files of several kinds finds fields of one of them, or cannot read at all."""
+    folder(["1L v", "'x' w"])
+    folder(["'y' w", "2L v"], 1)  # Spark tells columns by their names
+    there = folder.found()
+    for fields, said in [
+        (["1L v", "'x' w", "2 more"], "'more' was None and is int"),
+        (["1L v"], "'w' was string and is None"),
+        (["1 v", "'x' w"], "'v' was bigint and is int"),
+        (["array(1L) v", "'x' w"], "'v' was bigint and is array<bigint>"),
+        (["1L V", "'x' w"], "'v' was bigint and is None, 'V' was None and is bigint"),
+    ]:
+        for number in (1, 2):
+            with pytest.raises(
+                InvalidArgument, match=rf"made of other fields \({re.escape(said)}\), and .*; write into an"
+            ):
+                folder(fields, number)
+    assert folder.found() == there
+
+
+def test_a_micro_batch_that_nobody_knows_is_not_replaced(folder):
+    """As an earlier release wrote it, or without threads of Java's."""
+    folder(["1 v"], 3, query=None)
+    there = folder.found()
+    with pytest.raises(InvalidArgument, match="has micro-batch 3 already, and no note of whose it is"):
+        folder(["2 v"], 3)
+    assert folder.found() == there
+    folder(["2 v"], 4)  # as a query goes on that began with an earlier release
+    assert folder.found().items() > there.items()
+
+
+@pytest.fixture
+def letters(spark, tmp_path):
+    """Frames of a stream of which one row is used, and one is not."""
+    (tmp_path / "x").mkdir()
+    rows = pa.table({"at": pa.array([START, None], pa.timestamp("us", "UTC")), "n": [1, 2]})
+    pq.write_table(rows, tmp_path / "x" / "0.parquet")
+    stream = spark.readStream.schema("at timestamp, n bigint").parquet(f"{tmp_path}/x")
+    echo = correlate(x=Reactive("x"), yields=lambda x: {"n": x.n}, name="echo")
+    return correlate_frames(echo, {"x": stream}, event_time="at", order="arrival", buckets=1, unbounded=True)
+
+
+def test_one_folder_is_one_however_it_is_written(letters, tmp_path):
+    """A name that its file system does not resolve is told by the note."""
+    here, options = f"{tmp_path}/out", {"checkpoint": f"{tmp_path}/checkpoint", "trigger": {"availableNow": True}}
+    relative = os.path.relpath(here)
+    for other in (f"{tmp_path}/./out", f"{tmp_path}//out", f"{tmp_path}/x/../out/", f"file:{here}", f"file://{here}"):
+        for share in ("dead", "late"):
+            with pytest.raises(InvalidArgument, match=f"sink of its own for results= and for {share}="):
+                letters.start(results=to_parquet(here), **{share: to_parquet(other)}, **options)
+    with pytest.raises(InvalidArgument, match="sink of its own for dead= and for late="):
+        letters.start(results=print, dead=to_parquet(relative), late=to_parquet(f"./{relative}"), **options)
+    (tmp_path / "linked").symlink_to(here)
+    query = letters.start(results=to_parquet(here), dead=to_parquet(tmp_path / "linked"), **options)
+    with pytest.raises(StreamingQueryException, match=r"for the dead rows of this query .* has the result rows of"):
+        query.awaitTermination()
+    assert pq.read_table(f"{here}/batch=0").to_pylist()[0]["n"] == 1
+
+
+def test_letters_are_records_told_apart_by_what_they_say(spark):
+    """They have no key, and no change; which bucket comes first may differ when a micro-batch comes again."""
+    at = "timestamp'2024-06-30 00:00:00Z'"
+    rows = [*(f"('ship', 'late', {at}, '{{}}', {bucket})" for bucket in (0, 1, 1)), "('berth', 'late', null, null, 0)"]
+    sent = []
+    for some in (rows, rows[::-1]):
+        batch = spark.sql(f"select * from values {', '.join(some)} as t(source, reason, at, payload, bucket)")
+        records = kafka_records(batch.coalesce(1), 3).collect()
+        sent.append({(row.key, row.value, row.headers[2].value.decode()) for row in records})
+    assert sent[0] == sent[1]
+    assert len({(key, name) for key, _, name in sent[0]}) == len(rows)
+    assert {key: json.loads(value) for key, value, _ in sorted(sent[0])} == {
+        '{"source":"ship"}': {"reason": "late", "at": "2024-06-30T00:00:00.000000Z", "payload": "{}", "bucket": 1},
+        '{"source":"berth"}': {"reason": "late", "at": None, "payload": None, "bucket": 0},
+    }
 
 
 def test_changes_of_a_row_whose_key_is_null_are_sent_in_order_and_told_apart(spark):
@@ -126,11 +221,11 @@ def test_changes_of_a_row_whose_key_is_null_are_sent_in_order_and_told_apart(spa
     changes = [(None, "update", text) for text in "zam"] + [(None, "delete", None), (None, "update", "a")]
     rows = [("ships", *change) for change in changes] + [("pairs", None, "event", "x")] * 2
     batch = spark.createDataFrame(rows, "output string, key bigint, change string, text string").coalesce(1)
-    spark.sparkContext.setLocalProperty("sql.streaming.queryId", "b7e1")  # as Spark does for a query
+    of_a_query(spark)
     try:
         records = kafka_records(batch, 3).collect()
     finally:
-        spark.sparkContext.setLocalProperty("sql.streaming.queryId", None)
+        of_a_query(spark, None, None)
     ships = [json.loads(record.value) for record in records if "ships" in record.key]
     assert [(ship["change"], ship["text"]) for ship in ships] == [(change, text) for _, change, text in changes]
     headers = [{name: bytes(value) for name, value in record.headers} for record in records]

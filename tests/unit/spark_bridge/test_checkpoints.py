@@ -74,6 +74,10 @@ class Files:
     text = b""
 
     @classmethod
+    def makeQualified(cls, path):
+        return path
+
+    @classmethod
     def exists(cls, path):
         return True
 

@@ -15,6 +15,7 @@ from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument, NotInstalled
 from spark_bridge import upserts
+from spark_bridge.running.queries import check_start
 from spark_bridge.upserts import to_delta, to_postgresql
 
 
@@ -44,6 +45,23 @@ def test_a_sink_whose_client_is_missing_says_so_before_anything_runs(sink, argum
 def test_what_names_no_place_is_refused_when_the_sink_is_made(make, arguments, said):
     with pytest.raises(InvalidArgument, match=f"^{re.escape(said)}$"):
         make(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments", "module"),
+    [(to_postgresql, ("dbname=port", "t"), "psycopg"), (to_delta, ("out",), "delta.tables")],
+)
+@pytest.mark.parametrize("share", ["dead", "late"])
+def test_what_keeps_rows_by_their_keys_is_refused_for_rows_that_have_none(make, arguments, module, share, monkeypatch):
+    client: Any = ModuleType(module)
+    client.DeltaTable = None
+    monkeypatch.setitem(sys.modules, "delta", ModuleType("delta"))
+    monkeypatch.setitem(sys.modules, module, client)
+    sink = make(*arguments)
+    check_start({"results": sink, "dead": None, "late": None}, "out", None)
+    said = f"rows without a key for {share}= but got one of {make.__name__}, .*; use to_parquet or to_kafka, or"
+    with pytest.raises(InvalidArgument, match=f"^start: expected a sink that takes {said}"):
+        check_start({"results": print, share: sink}, "out", None)
 
 
 class Cursor:
@@ -76,7 +94,7 @@ def test_a_table_of_postgresql_is_made_under_a_lock_and_one_that_is_there_is_loo
     assert cursor.said[lock + 1] == 'CREATE TABLE IF NOT EXISTS "t"'
     made = len(cursor.said)
     upserts._Upsert(cursor, "t", fields)
-    assert [text.split()[0] for text in cursor.said[made:]] == ["CREATE", "SELECT", "SELECT"]
+    assert [text.split()[0] for text in cursor.said[made:]] == ["CREATE", "SELECT", "SELECT", "SELECT"]
     cursor.tables['"changes"'] = {"deleted": "boolean", "v": "text"}
     with pytest.raises(
         InvalidArgument, match=r'lumn \'v\' of the table "t" to be of the field\'s type text but it is big'
