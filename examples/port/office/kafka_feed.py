@@ -24,7 +24,7 @@ from examples.port.cells import moment
 from examples.port.derive import available
 from examples.port.geography import on_earth
 from examples.port.inputs import SOURCES, Reading
-from examples.port.office.judging import Judging, Links, seen_of
+from examples.port.office.judging import Judging, seen_of
 from examples.port.office.proposals import TopicProposals, none_proposed
 from examples.port.office.records import KEYS, Batch, Change
 from examples.port.office.replay import ONE_DAY
@@ -59,7 +59,7 @@ class KafkaFeed:
     def __init__(self, store: Store, day: Day, pack: RulePack, proposals: Proposals = none_proposed) -> None:
         self._store, self._day = store, day
         before = store.begin(FEED, pack, start=day.start, end=day.start + ONE_DAY)
-        self._judging = Judging(Links(day), store, proposals)
+        self._judging = Judging(day, store, proposals)
         self.sources: list[str] = [source for source in SOURCES if source in self._judging.sources]
         self._written, self._until = (0, day.start) if before is None else (before.number, before.until)
         self._used = 0

@@ -15,7 +15,7 @@ from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from examples.port.office.judging import Judging, Links, seen_of
+from examples.port.office.judging import Judging, seen_of
 from examples.port.office.proposals import none_proposed
 from examples.port.office.records import Batch, Change
 
@@ -66,7 +66,7 @@ class Replay:
         self._day, self._store, self._speed, self._clock = day, store, speed, clock
         self._times = [each.time or day.start for each in day.readings]
         before = store.begin(FEED, pack, start=day.start, end=day.start + ONE_DAY, speed=speed)
-        self._judging = Judging(Links(day), store, proposals)
+        self._judging = Judging(day, store, proposals)
         self._has_begun = before is not None
         self._done, self._now = (0, begin) if before is None else (before.number, before.until)
         for reading in day.readings[: self._done]:

@@ -293,6 +293,38 @@ def test_rules_that_read_less_lose_no_reading_and_can_be_taken_back(day_and_rule
     assert (store.packs()[-1].version, store.refused()) == (version(TEXT), None)
 
 
+PLACES = ['    "8519483": 40.63911, -74.14631\n', '    "EWR": 40.6925, -74.1687\n', '    "n03020": 40.6064, -74.038\n']
+
+
+def test_places_that_the_first_rules_of_a_store_leave_out_come_back(day_and_rules, fresh, tmp_path):
+    """They were refused, and the store with them: what is of the harbour went by those rules, not by the harbour."""
+    day, file, fewer = day_and_rules[0], tmp_path / "port.rules", TEXT
+    for each in PLACES:
+        assert each in fewer
+        fewer = fewer.replace(each, "")
+    save(file, fewer)
+    office = Office(day, file)
+    office.until(1.0)
+    assert office.store.packs()[0].version == version(fewer)
+    save(file, TEXT)
+    office.until(1.0)
+    assert (office.store.packs()[-1].version, office.store.refused()) == (version(TEXT), None)
+    assert judged(office.store, day.start + HOUR) == fresh(0, day.start + HOUR)
+    save(file, TEXT.replace(PLACES[0], '    "8519483": 41.0, -74.0\n'))
+    office.until(office.hours)
+    assert "the links and places of the harbour" in (office.store.refused() or {})["why"]
+
+
+def test_places_that_the_first_rules_of_a_run_on_spark_leave_out_come_back(day_and_rules, tmp_path):
+    file = tmp_path / "port.rules"
+    save(file, TEXT.replace(PLACES[0], ""))
+    changes = RuleChanges(FollowedRules(file), tmp_path / "changes", lambda _: None, day_and_rules[1])
+    save(file, TEXT)
+    changes.look(1)
+    (change,) = (tmp_path / "changes").glob("*.json")
+    assert json.loads(change.read_text())["version"] == version(TEXT)
+
+
 def test_what_is_wrong_with_a_record_is_said():
     topic = TopicProposals()
     topic.take([1])
@@ -324,7 +356,7 @@ def test_a_run_on_spark_that_begins_anew_has_the_same_rules_in_the_same_micro_ba
     def begin(folder):
         rules = FollowedRules(file)
         office = SparkFeed(store, day, rules.pack, 60)
-        return office, RuleChanges(rules, tmp_path / folder, lines.append, office)
+        return office, RuleChanges(rules, tmp_path / folder, lines.append, day_and_rules[1], office)
 
     def published(folder):
         return [json.loads(each.read_text())["version"] for each in sorted((tmp_path / folder).glob("*.json"))]
