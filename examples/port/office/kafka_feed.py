@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from concurrent.futures import Future
-from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -28,10 +26,12 @@ from examples.port.office.judging import Judging, seen_of
 from examples.port.office.proposals import TopicProposals, none_proposed
 from examples.port.office.records import KEYS, Batch, Change
 from examples.port.office.replay import ONE_DAY
+from examples.port.office.threads import at_work
 from examples.port.slices import TIME, fields_of, misfit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Mapping
+    from concurrent.futures import Future
     from threading import Event
 
     from examples.port.inputs import Day
@@ -160,17 +160,6 @@ def start_kafka(
     """
     from cartesius.connectors.kafka import KafkaSource  # noqa: PLC0415 - only where it is wanted
 
-    ended: Future[None] = Future()
-
-    def work() -> None:
-        try:
-            feed_store()
-        except BaseException as error:  # it is raised where it is asked for
-            ended.set_exception(error)
-            stop.set()
-        else:
-            ended.set_result(None)
-
     def feed_store() -> None:
         proposals = TopicProposals(store.facts().get("proposals", 0))
         in_force = store.packs() if rules is not None else ()
@@ -179,5 +168,4 @@ def start_kafka(
         topics = {source: KafkaSource(servers, f"{run}.{source}", at=TIME) for source in feed.sources}
         asyncio.run(follow(feed, topics, stop, None if rules is None else (proposals, KafkaSource(servers, rules))))
 
-    Thread(target=work, name="kafka", daemon=True).start()
-    return ended
+    return at_work("kafka", feed_store, stop)
