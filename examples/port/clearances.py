@@ -79,18 +79,19 @@ def chosen(clearances: Sequence[Clearance], changing: Collection[int], count: in
     return [each for each in clearances if each in found]
 
 
-def clearance_points(day: Day, berth: Values, draught: float) -> list[tuple[int, float]]:
+def clearance_points(day: Day, berth: Values, draught: float, gauge: str | None = None) -> list[tuple[int, float]]:
     """Return the clearance over the day of a draught at a berth: (microseconds since the epoch, metres), in order.
 
     Args:
-        day: The predictions of the tide, of which those of the gauge nearest to the berth count.
+        day: The predictions of the tide.
         berth: The berth; without a position or a depth there are none.
         draught: In metres.
+        gauge: Whose predictions count; None: those of the gauge that is nearest to the berth.
     """
     position, depth = berth["position"], berth["depth"]
     if position is None or depth is None:
         return []
-    gauge = min(day.gauges, key=lambda id_: (distance_km(position, day.gauges[id_]), id_))
+    gauge = gauge or min(day.gauges, key=lambda id_: (distance_km(position, day.gauges[id_]), id_))
     return [
         (each.time or day.start, depth + each.values["height"] - draught)
         for each in day.readings

@@ -26,6 +26,7 @@ from pyspark.sql import functions as f
 from examples.port.cells import moment
 from examples.port.dead_letters import DeadLetter
 from examples.port.inputs import SOURCES
+from examples.port.programs import rule_pack
 from examples.port.rule_changes import RuleChanges, RuleLog
 from examples.port.slices import PLACE, TIME, number_of_slices, spark_schema, write_slices
 from examples.port.verdict_changes import ChangeLog
@@ -218,7 +219,8 @@ def run_on_spark(
         letters.extend(tuple(row) for row in dead.select("source", f.unix_micros("at"), "reason", "payload").collect())
 
     with TemporaryDirectory(prefix="port-slices-") as folder, progress_lines(spark, tell):
-        changes = None if follow is None else RuleChanges(follow, Path(folder) / "rules", say, office)
+        harbour = rule_pack("port", day.berths, day.gauges, day.stations)
+        changes = None if follow is None else RuleChanges(follow, Path(folder) / "rules", say, harbour, office)
         begins = pack if changes is None else changes.pack
         frames: dict[str, DataFrame] = {}
         for source in (source for source in SOURCES if source in begins.sources):

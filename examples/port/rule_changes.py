@@ -53,13 +53,20 @@ class RuleChanges:
         rules: The file.
         folder: Where its changes are published.
         say: Gets a line when it has changed, and when it is wrong.
+        harbour: About its sources, berths and places the rules have to be.
         log: What remembers them; None: nothing does.
     """
 
     def __init__(
-        self, rules: FollowedRules, folder: Path, say: Callable[[str], object], log: RuleLog | None = None
+        self,
+        rules: FollowedRules,
+        folder: Path,
+        say: Callable[[str], object],
+        harbour: RulePack,
+        log: RuleLog | None = None,
     ) -> None:
         self._proposals, self._folder, self._say, self._log = file_proposals(rules), folder, say, log
+        self._harbour = harbour
         first, *since = log.packs() if log is not None else (None,)
         self._since = deque(since)
         self.pack = rules.pack if first is None else RulePack.from_text(first.text)
@@ -98,7 +105,7 @@ class RuleChanges:
             self._log.refuse(why, proposal.who)
 
     def _publish(self, pack: RulePack, who: str) -> None:
-        if why := unfit(pack, self.pack):
+        if why := unfit(pack, self._harbour):
             raise InvalidRule(why)
         self._in_force = going_on(pack, self._in_force)
         publish(pack, self._folder, who=who)

@@ -14,18 +14,18 @@ import attrs
 
 from dsl.alerts import Occasion
 from examples.port.cells import moment
+from examples.port.office.foreseen import Unforeseen
 from examples.port.office.records import GONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dsl.alerts import Outbox, Subscription, Subscriptions
-    from examples.port.input_files import Values
     from examples.port.office.foreseen import Next
     from examples.port.office.records import Change, Failed, Seen
     from examples.port.office.store import Store
 
-    NextChange = Callable[[Values, int], Next | None]
+    NextChange = Callable[[Seen, int], Next | Unforeseen | None]
 
 WORDS: Final = {"subject": "ship", "place": "berth"}
 """What a file of subscriptions calls them."""
@@ -63,7 +63,7 @@ class Alerting:
         outbox.begin(self._feed)
         self._next_change, self._patience, self._tell = next_change, patience, tell
         self._failure = ""
-        self._ships: dict[int, Values] = {}
+        self._ships: dict[int, Seen] = {}
         self._last: dict[int, Change] = {}
         self._waiting: list[int] = []
         self._asked: list[Subscription] = [each for each in subscriptions.wanted if each.within is not None]
@@ -144,19 +144,22 @@ class Alerting:
         end = monotonic() + self._patience
         while self._waiting and monotonic() < end:
             mmsi = self._waiting.pop(0)
-            ship = self._ships.get(mmsi)
-            if ship is not None:
-                yield from self._ahead(mmsi, ship)
+            report = self._ships.get(mmsi)
+            if report is not None:
+                yield from self._ahead(mmsi, report)
 
-    def _ahead(self, mmsi: int, ship: Values) -> Iterator[Occasion]:
+    def _ahead(self, mmsi: int, report: Seen) -> Iterator[Occasion]:
         last = self._last.get(mmsi)
-        here = self._nothing_ahead(mmsi, str(ship["name"] or ""), self._looked)
+        here = self._nothing_ahead(mmsi, str(report.row["name"] or ""), self._looked)
         if last is None or not any(each.concerns(here) for each in self._asked):
             return
         try:
-            found = self._next_change(ship, self._looked)
+            found = self._next_change(report, self._looked)
         except Exception as error:  # whatever it is: nobody would be told of verdicts any more
             self._fails(f"cannot look ahead: {type(error).__name__}: {error}")
+            return
+        if isinstance(found, Unforeseen):
+            self._fails(f"what lies ahead is not told: {found.why}")
             return
         if found is None:
             yield here
@@ -174,13 +177,13 @@ class Alerting:
             self._tell(why)
 
     def _nothing_ahead(self, mmsi: int, name: str, when: int) -> Occasion:
-        ship = self._ships.get(mmsi)
-        place = None if ship is None else ship["destination"]
+        report = self._ships.get(mmsi)
+        place = None if report is None else report.row["destination"]
         return Occasion(mmsi, name, moment(when), "allowed", place=place, nothing_ahead=True)
 
     def _occasion(self, change: Change) -> Occasion:
-        ship = self._ships.get(change.mmsi)
-        place = change.read["berth"][0] if "berth" in change.read else None if ship is None else ship["destination"]
+        place = None if (report := self._ships.get(change.mmsi)) is None else report.row["destination"]
+        place = change.read["berth"][0] if "berth" in change.read else place
         missing = tuple(dict.fromkeys(name for each in change.missing for name in each.what))
         rules = tuple(each.rule for each in change.failed)
         why = tuple(map(_why, change.failed))
@@ -189,7 +192,7 @@ class Alerting:
 
     def _moved(self, mmsi: int, when: int) -> Iterator[Occasion]:
         """Yield the verdict of a ship once more, for who asks about her new name or berth: it has not changed."""
-        last, ship = self._last.get(mmsi), self._ships[mmsi]
+        last, ship = self._last.get(mmsi), self._ships[mmsi].row
         if last is not None and last.status != GONE:
             here = {"name": str(ship["name"] or ""), "time": moment(when), "place": ship["destination"]}
             yield attrs.evolve(self._occasion(last), **here)
@@ -198,8 +201,8 @@ class Alerting:
         """Take note of a reading; return whether it gives a ship another name or berth than before."""
         if seen.source != "vessel":
             return False
-        before, self._ships[int(seen.key)] = self._ships.get(int(seen.key)), seen.row
-        return before is not None and any(before[each] != seen.row[each] for each in ("name", "destination"))
+        before, self._ships[int(seen.key)] = self._ships.get(int(seen.key)), seen
+        return before is not None and any(before.row[each] != seen.row[each] for each in ("name", "destination"))
 
 
 def _why(failed: Failed) -> str:

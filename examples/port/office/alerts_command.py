@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from threading import Event, Thread
@@ -20,21 +20,22 @@ from dsl.alerts.messages import plain
 from examples.port.input_options import data_option
 from examples.port.inputs import read_day
 from examples.port.office.alerting import WORDS, Alerting
-from examples.port.office.databases import is_url
+from examples.port.office.databases import StoreLost, UnusableStore, is_url
+from examples.port.office.figures import in_force
 from examples.port.office.foreseen import Foresight
 from examples.port.office.store import Store
-from examples.port.programs import rule_pack
 from examples.port.tables import UnusableFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
 
-    from examples.port.input_files import Values
     from examples.port.office.alerting import NextChange
-    from examples.port.office.foreseen import Next
+    from examples.port.office.foreseen import Next, Unforeseen
+    from examples.port.office.records import Seen
 
 _LOOK_S: Final = 0.5
+_LONGEST_S: Final = 60.0
+"""Between two tries to read the store, or to write the outbox, in seconds."""
 
 
 def subscriptions_of(path: Path) -> Subscriptions:
@@ -82,13 +83,15 @@ def alerting_beside(
                     if number := alerting.step():
                         click.echo(f"alerts: {number} queued", err=True)
                     failures = 0
-                except sqlite3.Error as error:
+                except (sqlite3.Error, UnusableStore) as error:
                     alerting = None  # begun anew, as after a kill, it misses nothing
                     failures += 1
-                    _tell(f"{error}; tried again in {pause(failures):g} s")
-                    stop.wait(pause(failures))
+                    wait = min(pause(failures), _LONGEST_S)
+                    _tell(f"{error}; tried again in {wait:g} s")
+                    stop.wait(wait)
                 if not is_last:
-                    store.wait(_LOOK_S)
+                    with suppress(StoreLost):  # it is asked again at once, and then waited for
+                        store.wait(_LOOK_S)
 
     with delivering(outbox, subscriptions.targets, _tell):
         thread = Thread(target=run, name="alerts", daemon=True)
@@ -102,25 +105,31 @@ def alerting_beside(
 
 @contextmanager
 def by_rules_in_force(where: str, foresight: Foresight) -> Iterator[NextChange]:
-    """Give the block what looks ahead by the rules that a store says are in force, as they change."""
+    """Give the block what looks ahead by the rules that a store says are in force at a time."""
     with closing(Store(where)) as store:
-        seen = 0
+        seen, packs = 0, store.packs()
 
-        def next_change(ship: Values, now: int) -> Next | None:
-            nonlocal seen
+        def next_change(report: Seen, now: int) -> Next | Unforeseen | None:
+            nonlocal seen, packs
             if (newest := store.newest_pack()) != seen:
-                seen = newest
-                foresight.judge_by(store.packs()[-1])
-            return foresight.next_change(ship, now)
+                seen, packs = newest, store.packs()
+            pack = in_force(packs, now)
+            return None if pack is None else foresight.next_change(report, now, pack)
 
         yield next_change
 
 
-def beside(where: str, subscriptions: Subscriptions | None, next_change: NextChange) -> AbstractContextManager[object]:
-    """Return what queues and sends alerts beside a board of that store; nothing where nobody wants any."""
+@contextmanager
+def beside(where: str, subscriptions: Subscriptions | None, foresight: Foresight) -> Iterator[None]:
+    """Queue and send alerts beside a board of that store while the block runs; nothing where nobody wants any."""
     if subscriptions is None:
-        return nullcontext()
-    return alerting_beside(where, subscriptions, outbox_of(where), next_change)
+        yield
+        return
+    with (
+        by_rules_in_force(where, foresight) as next_change,
+        alerting_beside(where, subscriptions, outbox_of(where), next_change),
+    ):
+        yield
 
 
 def dry_run(where: str, subscriptions: Subscriptions, next_change: NextChange) -> list[str]:
@@ -182,12 +191,11 @@ def alerts(file: Path, *, where: str, outbox: Path | None, data: Path, is_dry: b
             message = f"there is no store {where}; start the board first, or name its store with --store"
             raise click.UsageError(message)
         day = read_day(data)
-        foresight = Foresight(day, rule_pack("port", day.berths, day.gauges, day.stations))
         with closing(Store(where)) as store:
             in_force = [name for each in store.packs()[-1:] for name, _ in each.rules]
         for line in unknown(subscriptions, in_force, day.berths) if in_force else ():
             _tell(line)
-        with by_rules_in_force(where, foresight) as next_change:
+        with by_rules_in_force(where, Foresight(day)) as next_change:
             if is_dry:
                 lines = dry_run(where, subscriptions, next_change)
                 click.echo("\n".join(lines) if lines else "nothing so far that anybody wants to know")

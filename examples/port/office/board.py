@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from cartesius.errors import CartesiusError
 from cartesius.pages.local_pages import Page
-from examples.port.arrivals import call_of
-from examples.port.clearances import LIMIT_M, TANKER_LIMIT_M, clearance_points
+from examples.port.clearances import clearance_points
 from examples.port.office.figures import Figures, in_force, newest
+from examples.port.office.foreseen import Next, Unforeseen
+from examples.port.office.threads import at_work
 from examples.port.office.views import (
     Ship,
     berth_views,
@@ -24,16 +24,17 @@ from examples.port.office.views import (
     ship_view,
     source_view,
 )
-from examples.port.windows import outlooks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+    from concurrent.futures import Future
+    from threading import Event
 
     from cartesius.pages.local_pages import Json
     from examples.port.inputs import Day
     from examples.port.office.following import Following
-    from examples.port.office.foreseen import Foresight, Next
-    from examples.port.office.records import Seen
+    from examples.port.office.foreseen import Foresight
+    from examples.port.office.records import Pack, Seen
     from examples.port.office.store import Store
 
 FOLDER: Final = Path(__file__).resolve().parent / "page"
@@ -42,7 +43,7 @@ SHARE: Final = 0.1
 
 
 class NotUnderstood(CartesiusError, ValueError):
-    """A question has no meaning: a time that is none, or a ship that nobody knows."""
+    """A question has no meaning: a time that is none or has not come, or a ship that nobody knows."""
 
 
 class Board:
@@ -61,7 +62,7 @@ class Board:
 
     def board(self, asked: Json) -> Json:
         """Answer ``{at: null | time}`` with all that the page shows."""
-        at = _moment(asked)
+        at = _moment(asked, self._following.now)
         clock = self._following.clock()
         if at is None:
             last, now, ships, rows, sources, ahead = self._following.seen()
@@ -85,7 +86,7 @@ class Board:
 
     def ship(self, asked: Json) -> Json:
         """Answer ``{mmsi, at}`` with what is known of a ship: her verdicts so far, and what is ahead of her."""
-        at, mmsi = _moment(asked), asked.get("mmsi")
+        at, mmsi = _moment(asked, self._following.now), asked.get("mmsi")
         if not isinstance(mmsi, int) or not 0 <= mmsi < 10**9:
             message = f"ship: expected an MMSI, a whole number of at most nine digits, but got {mmsi!r:.99}"
             raise NotUnderstood(message)
@@ -96,15 +97,13 @@ class Board:
         if not found:
             message = f"ship: expected one that is known at {iso(now)} but got {mmsi}; ask `board` for those that are"
             raise NotUnderstood(message)
-        report = found[0].report
-        following = None if report is None else self._next(report, now)
-        day, forbids = (None, []) if report is None else self._ahead(report, now)
+        report, pack = found[0].report, in_force(self._following.packs(), now)
+        following = None if report is None or pack is None else self._foresight.next_change(report, now, pack)
         return {
-            "ship": ship_view(found[0], now, following, True),
+            "ship": ship_view(found[0], now, following, pack is not None),
             "changes": [change_view(each) for each in changes],
-            "day": day,
-            "forbids": forbids,
-            "next": None if following is None else next_view(following),
+            "day": None if report is None or pack is None else self._day_of(report, seen, now, pack),
+            "next": next_view(following),
         }
 
     def _ships(self, seen: Sequence[Seen], at: int) -> list[Ship]:
@@ -122,67 +121,76 @@ class Board:
         ]  # fmt: skip
 
     def _viewed(self, ship: Ship, now: int) -> Json:
-        if ship.report is None or not self._foresight.has(ship.report.row):
+        pack = in_force(self._following.packs(), now)
+        if ship.report is None or pack is None or not self._foresight.has(ship.report, pack):
             return ship_view(ship, now, None, False)
-        return ship_view(ship, now, self._next(ship.report, now), True)
+        return ship_view(ship, now, self._foresight.next_change(ship.report, now, pack), True)
 
-    def _next(self, report: Seen, now: int) -> Next | None:
-        return self._foresight.next_change(report.row, now)
-
-    def _ahead(self, report: Seen, now: int) -> tuple[Json | None, list[str]]:
-        """The day's clearance at the berth where a ship lies or comes, when she may pass, and what forbids it now."""
-        ship = report.row
-        berths = {each.values["id"]: each.values for each in self._day.readings if each.source == "berth"}
-        call = call_of(ship, berths, now) if ship["draught"] else None
-        berth = berths.get(call.berth if call is not None else ship["destination"])
-        if berth is None or not ship["draught"]:
-            return None, []
-        (ahead,) = outlooks(self._day, now, [call]) if call is not None else (None,)
-        points = clearance_points(self._day, berth, ship["draught"])
-        day = {
-            "berth": berth["id"],
+    def _day_of(self, report: Seen, seen: Sequence[Seen], now: int, pack: Pack) -> Json | None:
+        """The day's clearance of a ship at her berth, its limit, and when she is allowed: all by the rules in force."""
+        ship, rows = report.row, newest(seen)
+        berth, gauge = rows.get(("berth", ship["destination"])), self._figures.gauge(ship, pack)
+        if berth is None or gauge is None or not ship["draught"]:
+            return None
+        points = clearance_points(self._day, berth.row, ship["draught"], gauge)
+        if not points:
+            return None
+        limit = self._figures.limit(report, rows, pack, now)
+        windows = self._foresight.windows(report, now, pack)
+        last = points[-1][0]
+        return {
+            "berth": berth.key,
             "times": [iso(time) for time, _ in points],
             "clearance": [round(metres, 3) for _, metres in points],
-            "limit": TANKER_LIMIT_M if ship["vessel_type"] == "tanker" else LIMIT_M,
-            "direction": None if call is None else call.direction,
-            "windows": [] if ahead is None else [[iso(each.start), iso(each.end)] for each in ahead.windows],
-        }
-        return (day if points else None), list(ahead.blocked) if ahead is not None else []
+            "limit": None if limit is None else round(limit, 3),
+            "windows": None if isinstance(windows, Unforeseen) else [
+                [iso(start), iso(min(end, last))] for start, end in windows if start < last
+            ],
+        }  # fmt: skip
 
     def look_ahead(self, stop: Event) -> None:
         """Look ahead for each ship whose last report is another than before, or whose time has come, until ``stop``."""
-        looked: dict[int, tuple[Mapping[str, object], int | None]] = {}
+        looked: dict[int, tuple[Seen, int | None]] = {}
+        changed = 0
         while not stop.wait(0.5):
             now, packs = self._following.now, self._following.packs()
-            if now is None:
+            if now is None or not packs:
                 continue
-            if self._foresight.judge_by(packs[-1]):
+            if len(packs) != changed:
+                changed = len(packs)
                 looked.clear()
             for mmsi, report in self._following.reports().items():
-                row, until = looked.get(mmsi, (None, None))
-                if row == report.row and (until is None or now < until):
+                before, until = looked.get(mmsi, (None, None))
+                if before == report and (until is None or now < until):
                     continue
+                if self._following.packs() is not packs:
+                    break
                 begun = monotonic()
-                following = self._next(report, now)
-                looked[mmsi] = report.row, None if following is None else following.at
-                self._following.foresee(mmsi, following)
+                following = self._foresight.next_change(report, now, packs[-1])
+                looked[mmsi] = report, following.at if isinstance(following, Next) else None
+                self._following.foresee(mmsi, following, packs[-1])
                 if stop.wait((monotonic() - begun) * (1 / SHARE - 1)):
                     return
 
-    def start(self, stop: Event) -> None:
-        """Look ahead in a thread of its own, until ``stop`` is set."""
-        Thread(target=self.look_ahead, args=(stop,), name="looking ahead", daemon=True).start()
+    def start(self, stop: Event) -> Future[None]:
+        """Look ahead in a thread of its own, until ``stop`` is set; return how it ends."""
+        return at_work("looking ahead", lambda: self.look_ahead(stop), stop)
 
 
-def _moment(asked: Json) -> int | None:
+def _moment(asked: Json, now: int | None) -> int | None:
     at = asked.get("at")
     if at is None:
         return None
     try:
-        return microseconds_of(str(at))
+        found = microseconds_of(str(at))
     except (ValueError, OverflowError):
         message = f"at: expected a time in ISO 8601, such as 2020-06-30T05:30:00Z, but got {at!r}"
         raise NotUnderstood(message) from None
+    if now is None or found > now:
+        has_come = "nothing has been judged yet" if now is None else f"it is {iso(now)}"
+        message = f"at: expected a moment that has come but got {at!r}, and {has_come}; what will be is in `next`"
+        raise NotUnderstood(message)
+    return found
 
 
 def page_of(board: Board, following: Following) -> Page:

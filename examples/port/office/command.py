@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack, nullcontext, suppress
 from datetime import time
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from threading import Event
@@ -105,7 +106,7 @@ def board(
 ) -> None:
     """Show the ships of New York harbour as they are judged: who may lie, move or come in, and why not.
 
-    The page shows any moment of the day. Exit status: 0; 2 where there is nothing to show, and why.
+    The page shows any moment of the day. Exit status: 0; 2 where there is nothing to show any more, and why.
     """
     if (feed == "kafka") != (topics is not None):
         message = "--feed kafka and --topics RUN are of use together only"
@@ -143,19 +144,19 @@ def board(
                     followed = opened(file, rules, store.packs())
                     rules, proposals = followed.pack, file_proposals(followed, who)
                 if feed == "replay":
-                    begin = _begin(day, start)
-                    start_replay(lambda: Replay(day, rules, store, begin=begin, speed=speed, proposals=proposals), stop)
+                    replay = partial(Replay, day, rules, store, speed=speed, proposals=proposals)
+                    ending.callback(_raise_failure, start_replay(partial(replay, begin=_begin(day, start)), stop))
                 elif topics is not None:
                     from examples.port.office.kafka_feed import start_kafka  # noqa: PLC0415 - as above
 
                     ending.callback(
                         _raise_failure, start_kafka(kafka, topics, store, day, rules, stop, rules=rules_topic)
                     )
-                following, foresight = Following(store, day), Foresight(day, rules)
+                following, foresight = Following(store, day), Foresight(day)
                 shown = Board(store, following, day, foresight)
-                with beside(where, subscriptions, foresight.next_change), suppress(KeyboardInterrupt):
-                    following.start(stop)
-                    shown.start(stop)
+                with beside(where, subscriptions, foresight), suppress(KeyboardInterrupt):
+                    ending.callback(_raise_failure, following.start(stop))
+                    ending.callback(_raise_failure, shown.start(stop))
                     serve(
                         page_of(shown, following), sockets, not no_browser, "The harbour office is", host, stop.is_set
                     )
@@ -164,10 +165,10 @@ def board(
         sys.exit(2)
 
 
-def _raise_failure(fed: Future[None]) -> None:
-    """Raise what has ended a feed: a page without it would show what was, and not say so."""
-    if fed.done():
-        fed.result()
+def _raise_failure(ended: Future[None]) -> None:
+    """Raise what has ended a thread: a page without it would show what was, and not say so."""
+    if ended.done():
+        ended.result()
 
 
 def _begin(day: Day, start: datetime) -> int:

@@ -5,7 +5,8 @@ all readers, and each gets the next number. A reader has the number of the last 
 a greater one. So a part that changes often waits for nobody, and a reader that is slow sees fewer of its states; what
 is kept is one state of each part, however many readers there are and however slow.
 
-Every second the clock is told, also where nothing changes: a page that hears nothing for longer is cut off.
+Every second the clock is told, also where nothing changes: a page that hears nothing for longer is cut off. While the
+store cannot be read the clock says so, and why; what was committed meanwhile is read when it is there again.
 """
 
 from __future__ import annotations
@@ -13,21 +14,24 @@ from __future__ import annotations
 import json
 import secrets
 from contextlib import contextmanager
-from threading import Event, RLock, Thread
+from threading import Event, RLock
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.pages.local_pages import Told
+from examples.port.office.databases import StoreLost
 from examples.port.office.figures import Figures
 from examples.port.office.records import GONE
+from examples.port.office.threads import at_work
 from examples.port.office.views import Ship, iso, pack_view, ship_view, source_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
 
     from cartesius.pages.local_pages import Json
     from examples.port.inputs import Day
-    from examples.port.office.foreseen import Next
+    from examples.port.office.foreseen import Next, Unforeseen
     from examples.port.office.records import Change, Failed, Pack, Seen
     from examples.port.office.store import Store
 
@@ -61,11 +65,15 @@ class Following:
         self._ruled: tuple[int, Json | None] = (0, None)
         """The newest pack, and what was refused since."""
         self.now: int | None = None
-        self._quiet_s: float | None = None
+        self._written: int | None = None
+        self._lost: str | None = None
+        """Why the store cannot be read now."""
+        self._new: tuple[set[int], set[tuple[str, str]]] = set(), set()
+        """The ships and the rows of which there is news that has not been told yet."""
         self._reports: dict[int, Seen] = {}
         self._verdicts: dict[int, tuple[Change, int]] = {}
         self._failed: dict[int, tuple[Failed, ...]] = {}
-        self._next: dict[int, Next | None] = {}
+        self._next: dict[int, Next | Unforeseen | None] = {}
         self._last: dict[str, int] = {}
         self._rows: dict[tuple[str, str], Seen] = {}
         self.look()
@@ -74,8 +82,7 @@ class Following:
 
     def look(self) -> bool:
         """Read what is new in the store; return whether there is something to tell."""
-        ships: set[int] = set()
-        read: set[tuple[str, str]] = set()
+        ships, read = self._new
         number, before = self._number, self.now
         while True:
             # Changes first: a report that comes between the two is a report of what is judged with it or later.
@@ -98,8 +105,10 @@ class Following:
         with self._lock:
             self._facts = self._facts or self._store.facts()
             self.now = max((each.until for each in progress), default=None)
-            written = max((each.written for each in progress), default=None)
-            self._quiet_s = None if written is None else max(0.0, (self._wall() - written) / 1e6)
+            self._written = max((each.written for each in progress), default=None)
+            if ruled[0] != self._ruled[0]:  # what was foreseen was so by the rules before
+                ships |= self._next.keys()
+                self._next.clear()
             is_ruled_anew, self._ruled, self._packs = ruled != self._ruled, ruled, packs
             has_passed = self.now != before
             told_of = [] if not packs else [mmsi for mmsi in self._failed if mmsi in self._reports]
@@ -115,6 +124,7 @@ class Following:
                 self._tell("source", source, source_view(source, self._last[source], self.now or 0))
             if is_ruled_anew:
                 self._tell("pack", "", {**pack_view(packs, self.now or 0)[1], "refused": self.refusal()})
+            self._new = set(), set()
             return self._number != number
 
     def _judge(self, mmsi: int) -> bool:
@@ -149,19 +159,20 @@ class Following:
 
     def clock(self) -> Json:
         """Return the clock: how late it is, and whether the feed is at work."""
-        quiet = self._quiet_s
+        quiet = None if self._written is None else max(0.0, (self._wall() - self._written) / 1e6)
         start, end = self._facts.get("start"), self._facts.get("end")
         over = self.now is not None and end is not None and self.now >= end
         return {
             "now": None if self.now is None else iso(self.now),
-            "live": quiet is not None and quiet <= QUIET_S and not over,
+            "live": quiet is not None and quiet <= QUIET_S and not over and self._lost is None,
+            "lost": self._lost,
             "start": None if start is None else iso(start),
             "end": None if end is None else iso(end),
             "speed": self._facts.get("speed"),
             "quiet_s": None if quiet is None else round(quiet, 1),
         }
 
-    def seen(self) -> tuple[str, int, list[Ship], list[Seen], list[Json], dict[int, Next | None]]:
+    def seen(self) -> tuple[str, int, list[Ship], list[Seen], list[Json], dict[int, Next | Unforeseen | None]]:
         """Return the last event's id, the time, ships, the rows of all sources, these, and what is foreseen."""
         with self._lock:
             ships = [self._ship(mmsi) for mmsi in sorted(self._reports.keys() | self._verdicts.keys())]
@@ -185,13 +196,13 @@ class Following:
             told = self._ruled[1]
         return None if told is None else {**told, "changed": iso(told["changed"])}
 
-    def foresee(self, mmsi: int, following: Next | None) -> None:
-        """Take note of the next change of a ship's verdict, and tell it if it is another than before.
+    def foresee(self, mmsi: int, following: Next | Unforeseen | None, pack: Pack) -> None:
+        """Take note of the next change of a ship's verdict by some rules, and tell it if it is another than before.
 
         That there is none is told with the ship's next news: a page asks anew of the ship that it shows.
         """
         with self._lock:
-            if mmsi not in self._reports:
+            if mmsi not in self._reports or pack.version != self._packs[-1].version:
                 return
             news = self._next.get(mmsi) != following
             self._next[mmsi] = following
@@ -262,13 +273,18 @@ class Following:
         """Follow the store until ``stop`` is set."""
         beat = 0
         while not stop.is_set():
-            if self.look():
-                self._wake()
+            try:
+                if self.look():
+                    self._wake()
+                self._lost = None
+                self._store.wait(max(0.0, (beat - self._wall()) / 1e6))
+            except StoreLost as error:
+                self._lost = str(error)
+                stop.wait(BEAT_S)
             if self._wall() >= beat:
                 self.beat()
                 beat = self._wall() + int(BEAT_S * 1e6)
-            self._store.wait(max(0.0, (beat - self._wall()) / 1e6))
 
-    def start(self, stop: Event) -> None:
-        """Follow the store in a thread of its own, until ``stop`` is set."""
-        Thread(target=self.run, args=(stop,), name="following", daemon=True).start()
+    def start(self, stop: Event) -> Future[None]:
+        """Follow the store in a thread of its own, until ``stop`` is set; return how it ends."""
+        return at_work("following", lambda: self.run(stop), stop)

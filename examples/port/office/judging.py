@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict, deque
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from time import time_ns
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from dsl.versions import RunningRules
 from examples.port.geography import distance_km
 from examples.port.office.proposals import unfit
 from examples.port.office.records import GONE, KEYS, Change, Seen, change_of, noted
+from examples.port.programs import rule_pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -74,19 +75,22 @@ class Judging:
     again at the same readings.
 
     Args:
-        links: Which rows a verdict reads.
+        day: The harbour: about its berths and places rules have to be, whatever those say that were in force before.
         store: Says which rules are in force, and gets those that follow, with the verdicts that they change.
         proposals: Which rules are wanted.
     """
 
-    def __init__(self, links: Links, store: Store, proposals: Proposals) -> None:
+    def __init__(self, day: Day, store: Store, proposals: Proposals) -> None:
         first, *since = store.packs()
-        self._store, self._proposals = store, proposals
-        self._first = RulePack.from_text(first.text)
-        self._rules = RunningRules(self._first)
+        self._day, self._store, self._proposals = day, store, proposals
+        self._rules = RunningRules(RulePack.from_text(first.text))
         self._since = deque(since)
-        self._used, self._count = Used(links), 0
+        self._used, self._count = Used(Links(day)), 0
         self._held: list[Change] = []
+
+    @cached_property
+    def _harbour(self) -> RulePack:
+        return rule_pack("port", self._day.berths, self._day.gauges, self._day.stations)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -135,7 +139,7 @@ class Judging:
     def _change(self, pack: RulePack, at: int) -> list[Change]:
         """Go on with other rules from a time on; return the verdicts that change until then, and by that."""
         self._held = self._changes(self._rules.advance(at))  # if they are refused, it comes with what is used next
-        if why := unfit(pack, self._first):
+        if why := unfit(pack, self._harbour):
             raise InvalidRule(why)
         return self._changes(self._rules.change(pack))
 

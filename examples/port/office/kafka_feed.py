@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from concurrent.futures import Future
-from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -24,14 +22,16 @@ from examples.port.cells import moment
 from examples.port.derive import available
 from examples.port.geography import on_earth
 from examples.port.inputs import SOURCES, Reading
-from examples.port.office.judging import Judging, Links, seen_of
+from examples.port.office.judging import Judging, seen_of
 from examples.port.office.proposals import TopicProposals, none_proposed
 from examples.port.office.records import KEYS, Batch, Change
 from examples.port.office.replay import ONE_DAY
+from examples.port.office.threads import at_work
 from examples.port.slices import TIME, fields_of, misfit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Mapping
+    from concurrent.futures import Future
     from threading import Event
 
     from examples.port.inputs import Day
@@ -59,7 +59,7 @@ class KafkaFeed:
     def __init__(self, store: Store, day: Day, pack: RulePack, proposals: Proposals = none_proposed) -> None:
         self._store, self._day = store, day
         before = store.begin(FEED, pack, start=day.start, end=day.start + ONE_DAY)
-        self._judging = Judging(Links(day), store, proposals)
+        self._judging = Judging(day, store, proposals)
         self.sources: list[str] = [source for source in SOURCES if source in self._judging.sources]
         self._written, self._until = (0, day.start) if before is None else (before.number, before.until)
         self._used = 0
@@ -160,17 +160,6 @@ def start_kafka(
     """
     from cartesius.connectors.kafka import KafkaSource  # noqa: PLC0415 - only where it is wanted
 
-    ended: Future[None] = Future()
-
-    def work() -> None:
-        try:
-            feed_store()
-        except BaseException as error:  # it is raised where it is asked for
-            ended.set_exception(error)
-            stop.set()
-        else:
-            ended.set_result(None)
-
     def feed_store() -> None:
         proposals = TopicProposals(store.facts().get("proposals", 0))
         in_force = store.packs() if rules is not None else ()
@@ -179,5 +168,4 @@ def start_kafka(
         topics = {source: KafkaSource(servers, f"{run}.{source}", at=TIME) for source in feed.sources}
         asyncio.run(follow(feed, topics, stop, None if rules is None else (proposals, KafkaSource(servers, rules))))
 
-    Thread(target=work, name="kafka", daemon=True).start()
-    return ended
+    return at_work("kafka", feed_store, stop)

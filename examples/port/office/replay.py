@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from concurrent.futures import Future
-from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from examples.port.office.judging import Judging, Links, seen_of
+from examples.port.office.judging import Judging, seen_of
 from examples.port.office.proposals import none_proposed
 from examples.port.office.records import Batch, Change
+from examples.port.office.threads import at_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ class Replay:
         self._day, self._store, self._speed, self._clock = day, store, speed, clock
         self._times = [each.time or day.start for each in day.readings]
         before = store.begin(FEED, pack, start=day.start, end=day.start + ONE_DAY, speed=speed)
-        self._judging = Judging(Links(day), store, proposals)
+        self._judging = Judging(day, store, proposals)
         self._has_begun = before is not None
         self._done, self._now = (0, begin) if before is None else (before.number, before.until)
         for reading in day.readings[: self._done]:
@@ -103,12 +103,15 @@ class Replay:
             self.step()
 
 
-def start_replay(make: Callable[[], Replay], stop: Event) -> None:
-    """Replay in a thread of its own, until ``stop`` is set; return after the first step, or raise what that raises.
+def start_replay(make: Callable[[], Replay], stop: Event) -> Future[None]:
+    """Replay in a thread of its own, until ``stop`` is set; return, after the first step, how it ends.
 
     Args:
         make: Makes the replay, in that thread, as its engine is that of one thread.
-        stop: Ends it.
+        stop: Ends it, and is set where it fails.
+
+    Raises:
+        Exception: What the first step raises.
     """
     first: Future[None] = Future()
 
@@ -118,9 +121,10 @@ def start_replay(make: Callable[[], Replay], stop: Event) -> None:
             replay.step()
         except BaseException as error:  # it is raised where it is waited for
             first.set_exception(error)
-            return
+            raise
         first.set_result(None)
         replay.run(stop)
 
-    Thread(target=run, name="replay", daemon=True).start()
+    ended = at_work("replay", run, stop)
     first.result()
+    return ended

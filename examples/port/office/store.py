@@ -8,29 +8,37 @@ It is over 300 lines because all that is asked of the tables stands in one place
 
 Invariant: writers take turns, so that the ids of what is committed rise in the order of the commits: whoever has seen
 all up to an id misses nothing by asking for what is after it.
+
+A store that is lost for a while (`databases`) is waited for by who writes, so that nothing is lost of what was judged,
+and an error for who reads.
 """
 
 from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from functools import wraps
 from secrets import token_hex
 from threading import RLock
-from time import time_ns
-from typing import TYPE_CHECKING, Any, Final, cast
+from time import sleep, time_ns
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 import attrs
+import click
 
+from dsl.alerts.messages import plain
 from dsl.versions import PackChanges, RuleChange
-from examples.port.office.databases import UnusableStore, opened
+from examples.port.office.databases import StoreLost, UnusableStore, opened
 from examples.port.office.records import Batch, Change, Failed, Missing, Pack, Seen, noted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dsl import RulePack
     from examples.port.office.databases import Database
 
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS packs (id {id}, version TEXT NOT NULL, at BIGINT NOT NULL, changed BIGINT NOT NULL,"
@@ -49,8 +57,20 @@ _TABLES: Final = (
 )
 _CHANGE: Final = "id, time, mmsi, name, status, failed, missing, pack, what_was_read"
 _SEEN: Final = "id, source, key, time, fields"
+RETRY_S: Final = 1.0
+"""Between two tries to write into a store that is lost, in seconds."""
 AT_ONCE: Final = 1_000
 """How many rows are asked for at a time by who follows."""
+
+
+def _transaction(method: Callable[Concatenate[Store, Given], Result]) -> Callable[Concatenate[Store, Given], Result]:
+    """Make a method one transaction: it may run more than once, and must change nothing that it has written before."""
+
+    @wraps(method)
+    def run(store: Store, /, *given: Given.args, **named: Given.kwargs) -> Result:
+        return store._write(lambda: method(store, *given, **named))
+
+    return run
 
 
 @attrs.frozen
@@ -88,28 +108,47 @@ class Store:
         self.where = where
         self._lock = RLock()
         self._database: Database = opened(where)
-        with self._writing():
-            for statement in _TABLES:
-                self._database.execute(statement.format(id=self._database.id))
-            self._database.execute(
-                "INSERT INTO facts VALUES ('identity', ?) ON CONFLICT (name) DO NOTHING", (json.dumps(token_hex(8)),)
-            )
+        self._make()
+
+    @_transaction
+    def _make(self) -> None:
+        for statement in _TABLES:
+            self._database.execute(statement.format(id=self._database.id))
+        self._database.execute(
+            "INSERT INTO facts VALUES ('identity', ?) ON CONFLICT (name) DO NOTHING", (json.dumps(token_hex(8)),)
+        )
 
     def close(self) -> None:
         """Close it."""
         with self._lock:
             self._database.close()
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        with self._lock:
-            self._database.begin()
-            done = False
+    def _write(self, statements: Callable[[], Result]) -> Result:
+        """Run statements as one transaction, and again, where the store was lost, until they are in it.
+
+        The second try comes at once: where a connection was cut, another is made, and that is all.
+        """
+        tries = 0
+        while True:
             try:
-                yield
-                done = True
-            finally:
-                self._database.end(commit=done)
+                with self._lock:
+                    return self._written(statements)
+            except StoreLost as error:
+                tries += 1
+                if tries == 2:
+                    click.echo(f"store: {plain(str(error))}; it is waited for", err=True)
+                if tries > 1:
+                    sleep(RETRY_S)
+
+    def _written(self, statements: Callable[[], Result]) -> Result:
+        try:
+            self._database.begin()
+            found = statements()
+            self._database.end(commit=True)
+        except BaseException:
+            self._database.end(commit=False)
+            raise
+        return found
 
     def _asked(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         with self._lock:
@@ -133,37 +172,38 @@ class Store:
                 raise UnusableStore(message)
             yield
 
+    @_transaction
     def apply(self, batch: Batch) -> bool:
         """Write a batch; return False, and write nothing, if it or a later one of its feed is there.
 
         One that has the number of the last, and neither changes nor readings, says that the feed is at work: how far
         it is, and when that was, is noted.
         """
-        with self._writing():
-            last = self._database.execute("SELECT number FROM batches WHERE feed = ?", (batch.feed,))
-            if last and last[0][0] >= batch.number:
-                if last[0][0] == batch.number and not batch.changes and not batch.readings:
-                    self._database.execute(
-                        "UPDATE batches SET until = ?, written = ? WHERE feed = ? AND until <= ?",
-                        (batch.until, time_ns() // 1000, batch.feed, batch.until),
-                    )
-                return False
-            self._database.execute(
-                "INSERT INTO batches VALUES (?, ?, ?, ?) ON CONFLICT (feed) DO UPDATE"
-                " SET number = excluded.number, until = excluded.until, written = excluded.written",
-                (batch.feed, batch.number, batch.until, time_ns() // 1000),
-            )
-            self._database.execute_many(
-                "INSERT INTO known VALUES (?, ?) ON CONFLICT DO NOTHING",
-                sorted({(each.source, each.key) for each in batch.readings}),
-            )
-            self._database.execute_many(
-                "INSERT INTO readings (source, key, time, fields) VALUES (?, ?, ?, ?)",
-                [(each.source, each.key, each.time, json.dumps(each.row)) for each in batch.readings],
-            )
-            self._add_changes(batch.changes)
+        last = self._database.execute("SELECT number FROM batches WHERE feed = ?", (batch.feed,))
+        if last and last[0][0] >= batch.number:
+            if last[0][0] == batch.number and not batch.changes and not batch.readings:
+                self._database.execute(
+                    "UPDATE batches SET until = ?, written = ? WHERE feed = ? AND until <= ?",
+                    (batch.until, time_ns() // 1000, batch.feed, batch.until),
+                )
+            return False
+        self._database.execute(
+            "INSERT INTO batches VALUES (?, ?, ?, ?) ON CONFLICT (feed) DO UPDATE"
+            " SET number = excluded.number, until = excluded.until, written = excluded.written",
+            (batch.feed, batch.number, batch.until, time_ns() // 1000),
+        )
+        self._database.execute_many(
+            "INSERT INTO known VALUES (?, ?) ON CONFLICT DO NOTHING",
+            sorted({(each.source, each.key) for each in batch.readings}),
+        )
+        self._database.execute_many(
+            "INSERT INTO readings (source, key, time, fields) VALUES (?, ?, ?, ?)",
+            [(each.source, each.key, each.time, json.dumps(each.row)) for each in batch.readings],
+        )
+        self._add_changes(batch.changes)
         return True
 
+    @_transaction
     def change_rules(self, pack: Pack, changes: Sequence[Change] = (), *, proposal: int | None = None) -> None:
         """Write that other rules are in force, and the verdicts that are others by that.
 
@@ -172,15 +212,18 @@ class Store:
             changes: The verdicts.
             proposal: The number of the proposal, if it has one: all up to it are done with.
         """
-        with self._writing():
-            self._database.execute(
-                "INSERT INTO packs (version, at, changed, who, rules, number, whole, differs)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                _pack_columns(pack),
-            )
-            self._add_changes(changes)
-            self._note({"refused": None} | ({} if proposal is None else {"proposals": proposal}))
+        last = self._database.execute("SELECT number, version, changed FROM packs ORDER BY id DESC LIMIT 1")
+        if last == [(pack.number, pack.version, pack.changed)]:
+            return
+        self._database.execute(
+            "INSERT INTO packs (version, at, changed, who, rules, number, whole, differs)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            _pack_columns(pack),
+        )
+        self._add_changes(changes)
+        self._note({"refused": None} | ({} if proposal is None else {"proposals": proposal}))
 
+    @_transaction
     def refuse(self, why: str, who: str, *, proposal: int | None = None) -> None:
         """Note why the rules that somebody wants are not in force; "": those that are wanted are.
 
@@ -190,8 +233,7 @@ class Store:
             proposal: As for `change_rules`.
         """
         told = {"why": why, "who": who, "changed": time_ns() // 1000} if why else None
-        with self._writing():
-            self._note({"refused": told} | ({} if proposal is None else {"proposals": proposal}))
+        self._note({"refused": told} | ({} if proposal is None else {"proposals": proposal}))
 
     def _note(self, facts: dict[str, Any]) -> None:
         self._database.execute_many(
@@ -231,8 +273,7 @@ class Store:
             )
             raise UnusableStore(message)
         facts = {"feed": feed, "start": start, "end": end, "speed": speed}
-        with self._writing():
-            self._note(facts)
+        self._write(lambda: self._note(facts))
         if not self.packs():
             self.change_rules(noted(pack, start, time_ns() // 1000, feed))
         return next((each for each in self.progress() if each.feed == feed), None)

@@ -13,12 +13,12 @@ import attrs
 from dsl.versions import PackChanges
 from examples.port.cells import moment
 from examples.port.office.figures import in_force
+from examples.port.office.foreseen import Next, Unforeseen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cartesius.pages.local_pages import Json
-    from examples.port.office.foreseen import Next
     from examples.port.office.records import Change, Failed, Pack, Seen
 
 WORDS: Final = {
@@ -87,7 +87,7 @@ class Ship:
         return self.change.mmsi if self.change is not None else int(self.report.key) if self.report is not None else 0
 
 
-def ship_view(ship: Ship, now: int, following: Next | None, foreseen: bool) -> Json:
+def ship_view(ship: Ship, now: int, following: Next | Unforeseen | None, foreseen: bool) -> Json:
     """Return a ship as the page shows her.
 
     Args:
@@ -118,13 +118,15 @@ def ship_view(ship: Ship, now: int, following: Next | None, foreseen: bool) -> J
         "failed": [attrs.asdict(each) for each in ship.failed],
         "missing": [NOT_JUDGED] if change is None else missing_view(change),
         "pack": "" if change is None else change.pack,
-        "foreseen": foreseen,
-        "next": None if following is None else next_view(following),
+        "foreseen": following.why if isinstance(following, Unforeseen) else foreseen,
+        "next": next_view(following),
     }
 
 
-def next_view(following: Next) -> Json:
-    """Return the next change of a verdict as the page shows it."""
+def next_view(following: Next | Unforeseen | None) -> Json | None:
+    """Return the next change of a verdict as the page shows it; None: none is foreseen."""
+    if not isinstance(following, Next):
+        return None
     return {"at": iso(following.at), "status": following.status, "rule": following.rule, "why": following.why}
 
 

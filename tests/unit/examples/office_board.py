@@ -189,7 +189,6 @@ class MadeUp:
                 },
             ],
             "day": day(),
-            "forbids": [],
         }
 
     def send(self, kind: str, data: Json) -> int:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
+from itertools import count
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,9 +21,10 @@ from dsl import RulePack
 from examples.port.__main__ import main
 from examples.port.inputs import read_day
 from examples.port.office.board import Board, NotUnderstood, page_of
+from examples.port.office.databases import StoreLost, UnusableStore
 from examples.port.office.figures import Figures
 from examples.port.office.following import QUIET_S, Following
-from examples.port.office.foreseen import Foresight
+from examples.port.office.foreseen import OTHER_SHIPS, Foresight, Next
 from examples.port.office.judging import Links, seen_of
 from examples.port.office.records import GONE, KEYS, Batch, Change, Seen, change_of, noted
 from examples.port.office.replay import ONE_DAY, Replay
@@ -28,7 +32,7 @@ from examples.port.office.store import Store
 from examples.port.office.views import iso
 from examples.port.programs import rule_pack
 from tests.browsers import served
-from tests.unit.examples.conftest import DATA
+from tests.unit.examples.conftest import AIS, DATA
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -74,7 +78,7 @@ class Office:
         self.replay = Replay(day, rules, self.store, begin=day.start + begin, speed=3600.0, clock=self.hands)
         self.replay.step()
         self.following = Following(self.store, day, lambda: self.hands.wall)
-        self.foresight = Foresight(day, rules)
+        self.foresight = Foresight(day)
         self.board = Board(self.store, self.following, day, self.foresight)
 
     def to(self, hours: float) -> None:
@@ -275,8 +279,11 @@ def test_what_is_foreseen_of_a_ship_near_her_berth_is_not_what_was_of_her_furthe
         "position": berth["position"],
     }  # fmt: skip
     far = {**ship, "position": (berth["position"][0] - 0.005, berth["position"][1] - 0.006)}
-    foresight = Foresight(day, rules)
-    told = [foresight.next_change(each, day.start + 10 * HOUR // 3) for each in (far, ship)]
+    foresight, pack = Foresight(day), noted(rules, day.start, 0, "eva")
+    told: list[Any] = [
+        foresight.next_change(Seen("vessel", "1", day.start, each), day.start + 10 * HOUR // 3, pack)
+        for each in (far, ship)
+    ]
     assert [each and (iso(each.at)[11:16], each.status) for each in told] == [
         ("03:48", "allowed"),
         ("03:48", "restricted"),
@@ -290,9 +297,158 @@ def test_what_is_foreseen_goes_by_the_speed_that_a_ship_has(day_and_rules):
         "mmsi": 1, "name": "EVA", "vessel_type": "tug", "hazard": None, "length": 30.0, "beam": 9.0, "draught": 4.0,
         "speed": 10.3, "course": 0.0, "destination": "elsewhere", "direction": "outbound", "position": (40.6, -73.8),
     }  # fmt: skip
-    told = Foresight(day, rules).next_change(ship, day.start + 9 * HOUR)
-    assert told
+    report, pack = Seen("vessel", "1", day.start, ship), noted(rules, day.start, 0, "eva")
+    told = Foresight(day).next_change(report, day.start + 9 * HOUR, pack)
+    assert isinstance(told, Next)
     assert (told.status, told.rule) == ("restricted", "safe speed in restricted visibility")
+
+
+HEAD = RULES[: RULES.index("\nwind velocity must")]
+"""What is declared and defined, without any rule."""
+
+
+def at_her_berth(rule):
+    return f"{HEAD}\nat elizabeth-east:\n    {rule}\n        name: clearance at elizabeth-east\n"
+
+
+CLEARANCE = at_her_berth("under-keel clearance must be at least 50 cm")
+
+
+class Ruled:
+    """An office at 04:30 with some rules in force since then; nothing is judged."""
+
+    def __init__(self, day: Any, rules: Any) -> None:
+        self.now = day.start + 9 * HOUR // 2
+        self.store, self.foresight = Store(":memory:"), Foresight(day)
+        seen = [seen_of(each) for each in day.readings if (each.time or 0) <= self.now]
+        self.store.apply(Batch("made", 1, self.now, (), seen))
+        self.store.change_rules(noted(rules, day.start, 0, "made"))
+        self.following = Following(self.store, day, lambda: 0)
+        self.board = Board(self.store, self.following, day, self.foresight)
+
+    def by(self, text: str) -> None:
+        self.store.change_rules(noted(RulePack.from_text(text), self.now, len(self.store.packs()), "eva"))
+        self.following.look()
+
+    def __call__(self, text: str, at: str | None = None) -> Any:
+        self.by(text)
+        return self.board.ship({"mmsi": GUNVOR, "at": at})
+
+
+@pytest.fixture(scope="module")
+def ruled(day_and_rules):
+    return Ruled(*day_and_rules)
+
+
+@pytest.mark.parametrize(
+    ("rule", "limit"),
+    [
+        ("under-keel clearance must be at least 50 cm", 0.5),
+        ("under-keel clearance must be at least 300 cm", 3.0),
+        ("under-keel clearance must be at least 3 ft", 0.914),
+        ("under-keel clearance must be at least 0.05 * draught", 0.75),
+        ("under-keel clearance / draught must be at least 0.05", 0.75),
+        ("2 * under-keel clearance must be at least 1.8 m", 0.9),
+        ("tide height must be at least 1 m", 15.24 + 1 - 15),
+        ("tide height must be at most 9 m", None),
+        ('when direction is "inbound": under-keel clearance must be at least 300 cm', None),
+        ("length must be at most 401 m", None),
+    ],
+)
+def test_limit_and_windows_of_the_day_are_those_of_the_rules_in_force(rule, limit, ruled):
+    """They were those of built-in rules: 0.5 m beside a verdict that was restricted by 3 m."""
+    day = ruled(at_her_berth(rule))["day"]
+    assert day["limit"] == (None if limit is None else pytest.approx(limit, abs=0.001))
+    assert day["windows"] or limit > 2
+    for time, clearance in zip(day["times"], day["clearance"], strict=True):
+        if time >= "2020-06-30T04:30:00Z" and time != day["times"][-1]:
+            is_allowed = any(start <= time < end for start, end in day["windows"])
+            assert is_allowed == (limit is None or clearance >= day["limit"]), time
+
+
+def test_the_day_s_water_is_that_of_the_gauge_that_the_rules_read(ruled):
+    """It was that of a gauge that they left out, beside a limit that they set for another."""
+    whole = ruled(CLEARANCE)["day"]
+    other = ruled(CLEARANCE.replace('    "8519483": 40.63911, -74.14631\n', ""))["day"]
+    assert whole["clearance"] != other["clearance"]
+    assert other["limit"] == 0.5
+
+
+def test_of_a_moment_that_is_past_what_was_foreseen_by_the_rules_of_then_is_shown(ruled):
+    """It was foreseen by those of today."""
+    before = ruled(CLEARANCE, "2020-06-30T04:00:00Z")
+    after = ruled(at_her_berth("under-keel clearance must be at least 300 cm"), "2020-06-30T04:00:00Z")
+    assert after == before
+    assert before["next"]["rule"] == "clearance at elizabeth-east"
+
+
+def test_a_moment_that_has_not_come_is_refused_in_words(ruled):
+    for question in (ruled.board.board, ruled.board.ship):
+        with pytest.raises(NotUnderstood, match=r"a moment that has come .* it is 2020-06-30T04:30:00Z"):
+            question({"at": "2020-06-30T04:30:00.000001Z", "mmsi": GUNVOR})
+        assert question({"at": "2020-06-30T04:30:00Z", "mmsi": GUNVOR})
+
+
+BY_WIND = CLEARANCE + "\nwind velocity must be at most 5 kn\n    name: calm\n"
+STALE = BY_WIND.replace("source vessel by mmsi:", "source vessel by mmsi, stale after 8 h:").replace(
+    "source wind by station:", "source wind by station, stale after 31 min:"
+)
+TOTALS_AND_NOW = (
+    CLEARANCE
+    + "\ngreatest of wind velocity must be at most 12 kn\n    name: windy somewhere\n"
+    + "\nnow must be below 2020-06-30 10:00Z\n    name: closed\n"
+)
+ASKED_ABOUT = BY_WIND.replace(
+    "location: destination", "location: destination\nonly: speed is below 9 kn and now is below 2020-06-30 11:00Z"
+)
+COUNTED = CLEARANCE + "\nnumber of vessel must be at most 1\n    name: crowded\n"
+PAIRED = CLEARANCE.replace("places tide", "source other is another vessel\n\nplaces tide", 1) + (
+    "\nfor every other: distance from position to other position must be at least 1 km\n    name: too near\n"
+)
+
+
+@pytest.mark.parametrize("text", [STALE, TOTALS_AND_NOW, ASKED_ABOUT], ids=["stale", "totals and now", "only"])
+def test_what_is_foreseen_is_what_comes_also_of_rows_that_grow_too_old_of_totals_and_of_now(text, day_and_rules):
+    """Of these nothing was taken into account, or they were taken as missing."""
+    day = day_and_rules[0]
+    readings = tuple(each for each in day.readings if each.values.get("mmsi") in {None, GUNVOR})
+    day = attrs.evolve(day, readings=readings)
+    store, foresight = Store(":memory:"), Foresight(day)
+    Replay(day, RulePack.from_text(text), store, begin=day.start + ONE_DAY - 1, speed=1.0, clock=lambda: 0.0).step()
+    (pack,), found = store.packs(), set()
+    for now in range(day.start + HOUR, day.start + ONE_DAY, HOUR // 3):
+        (report,) = [each for each in store.rows_at(now) if each.source == "vessel"]
+        told: Any = foresight.next_change(report, now, pack)
+        later = [each for each in store.changes_of(GUNVOR, day.start + ONE_DAY) if each.time > now]
+        first = [(each.time, each.status) for each in later if each.time == later[0].time][-1:]
+        assert ([] if told is None else [(told.at, told.status)]) == first
+        found |= set(first)
+    assert found
+
+
+@pytest.mark.parametrize("text", [COUNTED, PAIRED], ids=["a total over ships", "pairs"])
+def test_under_rules_about_other_ships_nothing_is_said_to_be_foreseen_nor_that_nothing_changes(text, ruled):
+    told = ruled(text)
+    assert told["next"] is None
+    assert told["ship"]["foreseen"] == "the rules ask about other ships, and nobody knows where those will be"
+    assert (told["day"]["windows"], told["day"]["limit"]) == (None, 0.5)
+
+
+def test_what_was_foreseen_by_the_rules_before_is_not_shown_beside_the_verdicts_of_others(ruled):
+    ruled.by(CLEARANCE)
+    before, report = ruled.following.packs()[-1], ruled.following.reports()[GUNVOR]
+    told = ruled.foresight.next_change(report, ruled.now, before)
+
+    def shown(foreseen, pack):
+        ruled.following.foresee(GUNVOR, foreseen, pack)
+        return by_mmsi(ruled.board.board({"at": None}))[GUNVOR]
+
+    assert shown(told, before)["next"]["status"] == "restricted"
+    ruled.by(COUNTED)
+    assert by_mmsi(ruled.board.board({"at": None}))[GUNVOR]["next"] is None
+    late = shown(told, before)  # it was being worked out when they changed
+    assert (late["foreseen"], late["next"]) == (False, None)
+    assert shown(OTHER_SHIPS, ruled.following.packs()[-1])["foreseen"] == OTHER_SHIPS.why
 
 
 def test_a_ship_without_a_verdict_is_unknown_never_allowed(day_and_rules):
@@ -364,7 +520,7 @@ def test_a_ship_that_is_no_longer_judged_goes(office):
         ("gone", {"mmsi": GUNVOR})
     ]
     assert GUNVOR not in by_mmsi(office.board.board({"at": None}))
-    assert GUNVOR not in by_mmsi(office.board.board({"at": iso(office.day.start + 5 * HOUR)}))
+    assert GUNVOR not in by_mmsi(office.board.board({"at": iso(office.day.start + 4 * HOUR)}))
     assert GUNVOR in by_mmsi(office.board.board({"at": iso(office.day.start + 3 * HOUR)}))
 
 
@@ -379,6 +535,50 @@ def test_the_clock_says_when_the_feed_has_stopped_and_when_the_day_is_over(offic
     office.to(25)
     assert not office.following.clock()["live"]
     assert office.following.clock()["now"] == office.following.clock()["end"]
+
+
+def test_while_the_store_is_lost_the_board_says_so_and_then_tells_what_it_has_missed(day_and_rules, monkeypatch):
+    """It went on to say that it was live, and told nothing any more."""
+    store, said, stop = Store(":memory:"), [], Stopping(looks=6)
+    following = Following(store, day_and_rules[0], count(0, 1_000_000).__next__)
+
+    def beaten():
+        said.append((following.clock()["live"], following.clock()["lost"]))
+        if len(said) == 1:
+            monkeypatch.setattr(Store, "readings_after", lost)  # changes have been read then
+            store.apply(Batch("made", 1, 10, [Change(5, 7, "EVA", "restricted")]))
+        if len(said) == 3:
+            monkeypatch.setattr(Store, "readings_after", readings_after)
+            monkeypatch.setattr(Store, "progress", lost)  # and then readings, too
+        if len(said) == 4:
+            monkeypatch.setattr(Store, "progress", progress)
+
+    def lost(*_):
+        raise StoreLost("the server closed the connection")
+
+    readings_after, progress = Store.readings_after, Store.progress
+    monkeypatch.setattr(following, "beat", beaten)
+    monkeypatch.setattr(store, "wait", lambda _: None)
+    following.run(stop)
+    gone = (False, "the server closed the connection")
+    assert said == [(False, None), gone, gone, gone, (True, None), (True, None)]
+    (told,) = [json.loads(each.data) for each in following.after(None) if each.event == "ship"]
+    assert (told["mmsi"], told["status"]) == (7, "restricted")
+
+
+class Stopping(Event):
+    """Is set when it has been looked at often enough; nobody waits for it."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__()
+        self.looks = looks
+
+    def is_set(self) -> bool:
+        self.looks -= 1
+        return self.looks < 0
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return False
 
 
 def test_the_rows_that_count_are_those_that_the_rules_read(day_and_rules):
@@ -445,7 +645,7 @@ def test_the_command_ends_well_by_ctrl_c_as_it_says(tmp_path, monkeypatch):
 
     monkeypatch.setattr(local_pages, "serve", interrupted)
     for follower in (Following, Board):  # whose threads would go on beside the next test
-        monkeypatch.setattr(follower, "start", lambda *_: None)
+        monkeypatch.setattr(follower, "start", lambda *_: Future())
     Store(str(tmp_path / "office.db")).close()
     command = ["board", "--no-browser", "--feed", "none", "--store", str(tmp_path / "office.db")]
     ended = CliRunner().invoke(main, command)
@@ -456,11 +656,28 @@ def test_the_command_ends_where_its_feed_from_kafka_does_and_says_why(tmp_path, 
     """A wrong broker, or wrong topics: the page went on, and showed what was."""
     monkeypatch.setattr(kafka, "_FIRST", 0.01)
     for follower in (Following, Board):
-        monkeypatch.setattr(follower, "start", lambda *_: None)
+        monkeypatch.setattr(follower, "start", lambda *_: Future())
     command = ["board", "--no-browser", "--feed", "kafka", "--topics", "none", "--kafka", "127.0.0.1:1"]
     ended = CliRunner().invoke(main, [*command, "--store", str(tmp_path / "office.db")])
     assert ended.exit_code == 2, ended.output
     assert "board: KafkaSource: expected Kafka at '127.0.0.1:1', for the topic 'none." in ended.output
+
+
+@pytest.mark.parametrize(("where", "method"), [(Replay, "run"), (Following, "run"), (Board, "look_ahead")], ids=str)
+def test_the_command_ends_where_a_thread_of_it_does_and_says_why(where, method, tmp_path, monkeypatch, few):
+    """The page went on, and showed what was."""
+
+    def failing(*_):
+        raise UnusableStore("the disk is gone")
+
+    for follower, name in ((Following, "run"), (Board, "look_ahead")):
+        monkeypatch.setattr(follower, name, lambda *_: None)
+    monkeypatch.setattr(where, method, failing)
+    monkeypatch.setattr(local_pages, "serve", lambda *given: given[-1].__self__.wait(30))
+    few.keep(AIS, lambda row: row["time_utc"] < "2020-06-30T00:01")
+    command = ["board", "--no-browser", "--data", str(few.path), "--store", str(tmp_path / "office.db")]
+    ended = CliRunner().invoke(main, command)
+    assert (ended.exit_code, ended.output) == (2, "board: the disk is gone\n")
 
 
 def test_in_a_browser_the_page_shows_what_the_server_says_and_hostile_names_do_nothing(browser: Browser, day_and_rules):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.browsers import CHECKS, served
-from tests.unit.examples.office_board import CLEARANCE, GUST, NOW, SECRET, MadeUp, at, board, iso, ship, ships
+from tests.unit.examples.office_board import CLEARANCE, GUST, NOW, SECRET, MadeUp, at, board, day, iso, ship, ships
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -173,7 +173,9 @@ def test_while_the_board_answers_but_nothing_is_judged_it_is_grey_too(opened, of
         "Nothing has been judged for 20 s. What you see is as it was at 14:05:00 UTC"
     )
     assert texts(page, "ORCA")[0] == "✓ was allowed"
-    office.send("clock", {"live": True, "quiet_s": 0.1, "now": at("14:06")})
+    office.send("clock", {"lost": "the server closed the connection"})
+    expect(page.locator("#stopped")).to_contain_text("The store cannot be read: the server closed the connection.")
+    office.send("clock", {"live": True, "lost": None, "quiet_s": 0.1, "now": at("14:06")})
     expect(page.locator("#stopped")).to_be_hidden()
     assert texts(page, "ORCA")[0] == "✓ allowed"
     office.send("clock", {"live": False, "now": at("23:59")})
@@ -267,8 +269,19 @@ def test_of_a_chosen_ship_all_is_said_in_words_and_the_focus_goes_there_and_back
     office.story = office.story | {"day": None, "changes": []}
     page.get_by_role("button", name="EVA").first.click()
     expect(panel).to_contain_text("under-keel clearance: draught, water level")
-    expect(panel).to_contain_text("None of her requirements is a clearance")
+    expect(panel).to_contain_text("she is at no berth and bound for none")
     expect(panel).to_contain_text("No change is foreseen.")
+
+    # Where nothing can be foreseen that is said, and not that nothing changes, or that there is no window.
+    office.board = board(ships=[ship(1, "ORCA", foreseen="the rules ask about other ships")])
+    office.story = office.story | {"day": day() | {"windows": None, "limit": None}}
+    page = opened()
+    page.get_by_role("button", name="ORCA").first.click()
+    panel = page.locator("#ship")
+    expect(panel).to_contain_text("Not foreseen under these rules: the rules ask about other ships.")
+    expect(panel.locator("figcaption")).to_have_text(
+        "Clearance of ORCA in metres: least 0.3 m at 05:48. Windows are not foreseen under these rules."
+    )
 
 
 PIXEL = """(mmsi) => {
@@ -436,7 +449,7 @@ def test_what_ships_say_of_themselves_is_text_and_nothing_of_it_runs_or_moves_th
             {"version": name, "at": name, "changed": name, "who": name, "rules_added": [name]} for name in NAMES]},
     )  # fmt: skip
     change = {"time": HOSTILE, "status": HOSTILE, "failed": [reason], "missing": [], "pack": HOSTILE}
-    office.story = office.story | {"changes": [change], "forbids": NAMES}
+    office.story = office.story | {"changes": [change]}
     page = opened(viewport={"width": width, "height": 900})
     for place in range(len(NAMES)):
         page.locator("#rows th button").nth(place).click()

@@ -18,7 +18,8 @@ from cartesius import Event as Item
 from dsl import InvalidRule, RulePack
 from dsl.versions import FollowedRules
 from examples.port.office.following import Following
-from examples.port.office.foreseen import Foresight
+from examples.port.office.foreseen import Foresight, Next
+from examples.port.office.judging import seen_of
 from examples.port.office.kafka_feed import KafkaFeed, follow
 from examples.port.office.proposals import Proposal, TopicProposals, file_proposals, opened
 from examples.port.office.records import noted
@@ -197,8 +198,7 @@ def test_the_stream_tells_who_changed_what_and_why_something_is_refused(day_and_
     save(file, GOOD[0])
     office = Office(day, file)
     office.until(1.0)
-    following, foresight = Following(office.store, day), Foresight(day, RulePack.from_text(GOOD[0]))
-    assert not foresight.judge_by(following.packs()[-1])
+    following = Following(office.store, day)
 
     def news():
         last = following.after(None)[-1].id
@@ -216,7 +216,6 @@ def test_the_stream_tells_who_changed_what_and_why_something_is_refused(day_and_
     assert said["refused"] is None
     assert (said["version"], said["who"]) == (version(GOOD[3]), file.owner())
     assert said["changes"][1]["rules_added"] == ["too long"]
-    assert foresight.judge_by(following.packs()[-1])
 
 
 def test_a_file_about_another_harbour_begins_no_office_and_changes_none(day_and_rules, tmp_path):
@@ -295,6 +294,38 @@ def test_rules_that_read_less_lose_no_reading_and_can_be_taken_back(day_and_rule
     assert (store.packs()[-1].version, store.refused()) == (version(TEXT), None)
 
 
+PLACES = ['    "8519483": 40.63911, -74.14631\n', '    "EWR": 40.6925, -74.1687\n', '    "n03020": 40.6064, -74.038\n']
+
+
+def test_places_that_the_first_rules_of_a_store_leave_out_come_back(day_and_rules, fresh, tmp_path):
+    """They were refused, and the store with them: what is of the harbour went by those rules, not by the harbour."""
+    day, file, fewer = day_and_rules[0], tmp_path / "port.rules", TEXT
+    for each in PLACES:
+        assert each in fewer
+        fewer = fewer.replace(each, "")
+    save(file, fewer)
+    office = Office(day, file)
+    office.until(1.0)
+    assert office.store.packs()[0].version == version(fewer)
+    save(file, TEXT)
+    office.until(1.0)
+    assert (office.store.packs()[-1].version, office.store.refused()) == (version(TEXT), None)
+    assert judged(office.store, day.start + HOUR) == fresh(0, day.start + HOUR)
+    save(file, TEXT.replace(PLACES[0], '    "8519483": 41.0, -74.0\n'))
+    office.until(office.hours)
+    assert "the links and places of the harbour" in (office.store.refused() or {})["why"]
+
+
+def test_places_that_the_first_rules_of_a_run_on_spark_leave_out_come_back(day_and_rules, tmp_path):
+    file = tmp_path / "port.rules"
+    save(file, TEXT.replace(PLACES[0], ""))
+    changes = RuleChanges(FollowedRules(file), tmp_path / "changes", lambda _: None, day_and_rules[1])
+    save(file, TEXT)
+    changes.look(1)
+    (change,) = (tmp_path / "changes").glob("*.json")
+    assert json.loads(change.read_text())["version"] == version(TEXT)
+
+
 def test_what_is_wrong_with_a_record_is_said():
     topic = TopicProposals()
     topic.take([1])
@@ -326,7 +357,7 @@ def test_a_run_on_spark_that_begins_anew_has_the_same_rules_in_the_same_micro_ba
     def begin(folder):
         rules = FollowedRules(file)
         office = SparkFeed(store, day, rules.pack, 60)
-        return office, RuleChanges(rules, tmp_path / folder, lines.append, office)
+        return office, RuleChanges(rules, tmp_path / folder, lines.append, day_and_rules[1], office)
 
     def published(folder):
         return [json.loads(each.read_text())["version"] for each in sorted((tmp_path / folder).glob("*.json"))]
@@ -365,7 +396,7 @@ def test_rules_that_read_less_than_the_harbour_s_are_looked_ahead_by(day_and_rul
     less = re.sub(r"(source stream by|places stream station:).*?\n\n", "", head, flags=re.DOTALL)
     less = less.replace("    stream station is nearest stream station to position\n", "")
     pack = RulePack.from_text(less + "wind velocity must be at most 5 kn\n    name: calm\n")
-    ship = next(each.values for each in day.readings if each.source == "vessel")
-    told = Foresight(day, pack).next_change(ship, day.start)
-    assert told is not None
+    ship = next(seen_of(each) for each in day.readings if each.source == "vessel")
+    told = Foresight(day).next_change(ship, ship.time, noted(pack, day.start, 0, "eva"))
+    assert isinstance(told, Next)
     assert told.rule == "calm"

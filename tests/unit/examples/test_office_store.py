@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from math import inf
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
 
 from examples.port.inputs import read_day
-from examples.port.office.databases import UnusableStore
-from examples.port.office.records import GONE, Batch, Change, Failed, Missing, Seen
+from examples.port.office import databases
+from examples.port.office import store as store_of_office
+from examples.port.office.databases import PostgreSQL, SQLite, StoreLost, UnusableStore
+from examples.port.office.records import GONE, Batch, Change, Failed, Missing, Seen, noted
 from examples.port.office.replay import ONE_DAY, Replay
 from examples.port.office.store import Store
 from examples.port.programs import rule_pack
 from tests.brokers.servers import postgresql_server
 from tests.unit.examples.conftest import DATA
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ROOT = Path(__file__).resolve().parents[3]
 ANNA, BETTY = 244660000, 338531000
@@ -143,6 +154,120 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
     path.write_text("<!doctype html>" * 100)
     with pytest.raises(UnusableStore, match=r"expected a database, or a place for a new one, but got .*page\.html"):
         Store(str(path))
+
+
+# ------------------------------------------------------------------------------------------------- one that is lost
+
+
+class Failing(SQLite):
+    """A database that is lost at one of its operations, before or after it: what was not committed is undone."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.left: float = inf
+        self.is_done = False
+
+    def execute(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        self.left -= 1
+        if self.left:
+            return super().execute(statement, values)
+        if self.is_done:
+            super().execute(statement, values)
+        if self._connection.in_transaction:
+            self._connection.rollback()
+        raise StoreLost("the server closed the connection")
+
+
+def written(store):
+    pack = noted(rule_pack("A", []), 7, 8, "eva", number=2)
+    store.apply(Batch("replay", 1, 10, [change(5, "allowed")], [seen(5, 0.1)]))
+    store.change_rules(pack, [change(7, "restricted", failed=(CLEARANCE,))], proposal=3)
+    store.refuse("no rules", "ida", proposal=4)
+    store.change_rules(attrs.evolve(pack, version="other"))
+    store.change_rules(attrs.evolve(pack, changed=9))  # once more the same, later
+    store.apply(Batch("replay", 2, 20, [change(15, "unknown")], [seen(15, 0.2)]))
+    told = {**store.facts(), "refused": None}
+    return store.changes_after(0), store.readings_after(0), [each.version for each in store.packs()], told
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_whenever_a_store_is_lost_what_is_written_is_in_it_once(is_done, monkeypatch):
+    """The feed ended, and with it all that it would have judged."""
+    monkeypatch.setattr(store_of_office, "RETRY_S", 0)
+    due = written(Store(":memory:"))
+    lost = 0
+    for number in range(1, 100):
+        store = Store(":memory:")
+        store._database = failing = Failing(":memory:")
+        store._make()
+        failing.left, failing.is_done = number, is_done
+        try:
+            assert written(store) == due
+        except StoreLost:  # who reads is told
+            assert store.progress()[0].number == 2
+        lost += failing.left <= 0
+        store.close()
+    assert 20 < lost < 99
+
+
+def test_who_writes_waits_for_a_file_that_another_process_keeps_to_itself(tmp_path, monkeypatch):
+    """After 30 seconds a replay ended for good."""
+    monkeypatch.setattr(databases, "_BUSY_S", 0.01)
+    monkeypatch.setattr(store_of_office, "RETRY_S", 0.01)
+    told: SimpleQueue[str] = SimpleQueue()
+    monkeypatch.setattr("click.echo", lambda line, err: told.put(line))
+    store = Store(str(tmp_path / "office.db"))
+    other = sqlite3.connect(store.where, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(1) as threads:
+        writing = threads.submit(store.apply, Batch("replay", 1, 10, [change(5, "allowed")]))
+        assert told.get(timeout=30) == "store: database is locked; it is waited for"
+        assert store.changes_after(0) == []  # who reads does not wait for who writes
+        other.execute("ROLLBACK")
+        assert writing.result(30)
+    assert [each.status for each in store.changes_after(0)] == ["allowed"]
+    store.close()
+
+
+@pytest.mark.slow
+def test_connections_to_a_server_that_are_cut_are_made_anew(monkeypatch):
+    """A cut ended the feed, the board's news and the alerts."""
+    psycopg = pytest.importorskip("psycopg", reason="the extra postgresql is not installed")
+    monkeypatch.setattr(store_of_office, "RETRY_S", 0.01)
+    with postgresql_server() as connection:
+        host = connection.split()[0].removeprefix("host=")
+        where = f"postgresql://postgres@/postgres?host={host}"
+
+        def cut():
+            with psycopg.connect(connection, autocommit=True) as database:
+                database.execute(
+                    "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+                    " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+                )
+
+        ending = ExitStack()
+        store, other = (ending.enter_context(closing(Store(where))) for _ in range(2))
+        with ending, store.feeding():
+            for number in range(1, 4):
+                store.wait(0.0)
+                cut()
+                assert store.apply(Batch("replay", number, number, [change(number, "allowed")]))
+                with pytest.raises(UnusableStore, match="another process does"), other.feeding():
+                    pass
+                cut()
+                assert len(store.changes_after(0)) == number
+                cut()
+                assert store.wait_for_changes(0, timeout=0.0)
+            execute, failures = PostgreSQL.execute, iter([True])
+
+            def cut_within(database, statement, values=()):
+                if statement.startswith("INSERT INTO batches") and next(failures, False):
+                    cut()
+                return execute(database, statement, values)
+
+            monkeypatch.setattr(PostgreSQL, "execute", cut_within)
+            assert store.apply(Batch("replay", 9, 9, [change(9, "allowed")]))
+            assert [each.time for each in store.changes_after(0)] == [1, 2, 3, 9]
 
 
 # ---------------------------------------------------------------------------------------------------------- the replay

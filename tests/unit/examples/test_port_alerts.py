@@ -16,9 +16,10 @@ from dsl.alerts import Outbox, Subscriptions
 from examples.port.__main__ import main
 from examples.port.inputs import read_day
 from examples.port.office.alerting import LOOK, WORDS, Alerting
-from examples.port.office.alerts_command import alerting_beside, dry_run
-from examples.port.office.foreseen import Next, _told
-from examples.port.office.records import GONE, Batch, Change, Failed, Missing, Seen
+from examples.port.office.alerts_command import alerting_beside, by_rules_in_force, dry_run
+from examples.port.office.databases import StoreLost
+from examples.port.office.foreseen import OTHER_SHIPS, Foresight, Next, _told
+from examples.port.office.records import GONE, Batch, Change, Failed, Missing, Seen, noted
 from examples.port.office.store import Store
 from examples.port.programs import rule_pack
 from tests.documents import PAGES, of_language
@@ -239,7 +240,7 @@ def test_forecasts_are_looked_at_for_those_alone_whom_somebody_asks_about(tmp_pa
     looked = []
 
     def look(ship, now):
-        looked.append(ship["mmsi"])
+        looked.append(ship.row["mmsi"])
 
     lines(store, wanted, look)
 
@@ -292,6 +293,61 @@ def test_an_outbox_that_cannot_be_written_for_a_while_loses_no_alert(tmp_path, s
 
     assert len((tmp_path / "alerts.jsonl").read_text().splitlines()) == 1
     assert "alerts: database or disk is full; tried again in 1 s" in capsys.readouterr().err
+
+
+def test_a_store_that_is_lost_for_a_while_loses_no_alert(tmp_path, store, monkeypatch, capsys):
+    """The thread that queues them ended."""
+    wanted = subscribed(tmp_path / "alerts.toml", "")
+    written(store, 1, 10, [change(5, 7, "restricted", SHALLOW)])
+    progress, tried = Store.progress, Event()
+
+    def failing(asked):
+        if tried.is_set():
+            return progress(asked)
+        tried.set()
+        raise StoreLost("the server closed the connection")
+
+    def failing_to_wait(asked, timeout):
+        raise StoreLost("the server closed the connection")
+
+    monkeypatch.setattr(Store, "progress", failing)
+    monkeypatch.setattr(Store, "wait", failing_to_wait)
+    with alerting_beside(store.where, wanted, tmp_path / "office.alerts.db", nothing):
+        assert tried.wait(20)
+
+    assert len((tmp_path / "alerts.jsonl").read_text().splitlines()) == 1
+    assert "alerts: the server closed the connection; tried again in 1 s" in capsys.readouterr().err
+
+
+def test_what_cannot_be_foreseen_under_the_rules_is_said_once_and_verdicts_are_told_all_the_same(tmp_path, store):
+    wanted = subscribed(tmp_path / "alerts.toml", 'within = "2 h"')
+    day = [change(5, 7, "restricted", SHALLOW), change(5, 8, "restricted", SHALLOW)]
+    written(store, 1, 10, day, [ship(4, 7), ship(4, 8)])
+    said = []
+
+    with closing(Outbox(tmp_path / "outbox.db")) as outbox:
+        assert Alerting(store, wanted, outbox, lambda *_: OTHER_SHIPS, tell=said.append).step() == 2
+    assert said == [f"what lies ahead is not told: {OTHER_SHIPS.why}"]
+
+
+def test_alerts_look_ahead_by_the_rules_that_are_in_force_at_the_time(tmp_path, store):
+    asked = []
+
+    class Looking(Foresight):
+        def __init__(self):
+            pass
+
+        def next_change(self, report, now, pack):
+            asked.append((now, pack.who))
+
+    with by_rules_in_force(store.where, Looking()) as next_change:
+        report = ship(0, 7)
+        next_change(report, 3)
+        for at, who in ((0, "eva"), (5, "ida")):
+            store.change_rules(noted(TIDES, at, at, who, number=at))
+            next_change(report, 3)
+            next_change(report, 5)
+    assert asked == [(3, "eva"), (5, "eva"), (3, "eva"), (5, "ida")]
 
 
 def test_the_command_prints_what_would_have_been_sent_and_sends_nothing(tmp_path, store, few):

@@ -1,5 +1,5 @@
 "use strict";
-// The day's clearance of a ship: a line, her limit, the windows in which she may pass, and the moment that is shown.
+// The day's clearance of a ship: a line, her limit, the windows in which she is allowed, and the moment that is shown.
 
 const SIZE = { height: 230, left: 46, right: 12, top: 22, bottom: 26 };
 
@@ -15,7 +15,8 @@ const short = (value) => String(Math.round(value * 100) / 100);
 
 /** The windows in words, so that nobody needs the picture. */
 function windowsOf(day) {
-  if (!day.windows.length) return "No window today.";
+  if (!day.windows) return "Windows are not foreseen under these rules.";
+  if (!day.windows.length) return "No further window today.";
   return `${many(day.windows.length, "window")}: ${day.windows.map(([from, to]) => `${minuteOf(from)} to ${minuteOf(to)}`).join(", ")}.`;
 }
 
@@ -34,7 +35,7 @@ function clearanceChart(ship, day) {
   const y = (value) => top + (1 - (value - low + room) / (high - low + 2 * room)) * (height - top - bottom);
   const [lowest, at] = known.reduce((best, [time, value]) => (value < best[0] ? [value, time] : best), [Infinity, 0]);
   const picture = drawn("svg", { viewBox: `0 0 ${width} ${height}`, class: "clearance", role: "img", "aria-labelledby": "clearance-said" });
-  for (const [from, to] of day.windows) {
+  for (const [from, to] of day.windows || []) {
     const [start, end] = [x(instant(from)), x(instant(to))];
     picture.append(drawn("rect", { class: "window", x: start, y: top, width: Math.max(1, end - start), height: height - top - bottom }));
     if (end - start > 44) picture.append(drawn("text", { x: (start + end) / 2, y: top - 6, "text-anchor": "middle" }, "window"));

@@ -111,16 +111,14 @@ function showShip() {
   const status = statusOf(ship);
   const course = Number.isFinite(ship.course) && ship.speed > 0.5 ? `, ${Math.round(ship.course)}°` : "";
   const next = story ? story.next : ship.next;
-  const forbids = (story ? story.forbids : []).map((each) => (typeof each === "string" ? each : each.because || each.rule)).filter((each) => !ship.failed.some((one) => one.rule === each || one.because === each));
   by("ship").replaceChildren(...[
     element("p", { className: "verdict" }, verdictTag(status), ship.since ? ` since ${timeOf(ship.since)}` : ""),
     reasonTable(ship),
-    forbids.length ? element("ul", { className: "list" }, ...forbids.map((each) => element("li", {}, plain(each, 300)))) : null,
     missingList(ship),
-    element("p", { className: next ? "foreseen" : "hint" }, nextOf(next, story ? true : ship.foreseen)),
+    element("p", { className: next ? "foreseen" : "hint" }, nextOf(next, story && story.ship ? story.ship.foreseen : ship.foreseen)),
     facts([["MMSI", plain(ship.mmsi, 12)], ["Last report", ageOf(ship.seen)], ["Speed", Number.isFinite(ship.speed) ? `${short(ship.speed)} kn${course}` : "not known"],
       ["Lies at", ship.berth ? plain(ship.berth, 60) : null], ["Heads for", ship.heads_for ? plain(ship.heads_for, 60) : null]]),
-    story ? element("div", {}, element("h3", {}, "The day's clearance"), story.day ? clearanceChart(ship, story.day) : element("p", { className: "hint" }, "None of her requirements is a clearance, or it is not known.")) : element("p", { className: "hint" }, "Asking …"),
+    story ? element("div", {}, element("h3", {}, "The day's clearance"), story.day ? clearanceChart(ship, story.day) : element("p", { className: "hint" }, "It is not known: she is at no berth and bound for none, or her draught is not known.")) : element("p", { className: "hint" }, "Asking …"),
     story ? element("div", {}, element("h3", {}, "Verdicts so far"), ...changesOf(story.changes).filter((one) => one !== null)) : null,
     story ? readingsOf(story.changes) : null,
   ].filter((one) => one !== null));

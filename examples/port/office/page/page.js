@@ -185,6 +185,7 @@ function stoppedBy() {
   const { clock } = live;
   if (!board.alive || !clock || clock.live) return "";
   if (clock.end && instant(clock.now) >= instant(clock.end)) return "The day is over.";
+  if (clock.lost) return `The store cannot be read: ${plain(clock.lost, 200)}.`;
   return Number.isFinite(clock.quiet_s) ? `Nothing has been judged for ${lasting(clock.quiet_s)}.` : "Nothing has been judged yet.";
 }
 

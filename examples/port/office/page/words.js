@@ -94,8 +94,9 @@ function ageOf(seen) {
   return Number.isFinite(at) ? `${lasting((board.now - at) / 1000)} ago` : "never";
 }
 
-/** The next change that the forecasts foresee, in a sentence. */
+/** The next change that the forecasts foresee, in a sentence; `looked` is why nothing can be foreseen, or whether it was tried. */
 function nextOf(next, looked) {
+  if (typeof looked === "string") return `Not foreseen under these rules: ${plain(looked, 200)}.`;
   if (!next) return looked === false ? "What lies ahead is not worked out yet." : "No change is foreseen.";
   const why = next.why || next.rule ? `: ${plain(next.why || next.rule, 200)}` : "";
   return `Foreseen: ${plain(next.status, 20)} from ${timeOf(next.at)}${why}`;
