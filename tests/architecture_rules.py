@@ -54,6 +54,20 @@ LONGEST = 300
 LONGER_BECAUSE = "over 300 lines because"
 FORBIDDEN_MODULES = {"pickle", "cloudpickle", "dill", "marshal", "shelve"}
 FORBIDDEN_CALLS = {"eval", "exec"}
+CHANGING = {
+    "add",
+    "append",
+    "clear",
+    "discard",
+    "extend",
+    "insert",
+    "pop",
+    "popitem",
+    "popleft",
+    "push",
+    "remove",
+    "update",
+}
 MAY_CALL_THEM = {"cartesius/data/generated.py", "cartesius/show/program_files.py"}
 """They call exec: on text that our own generators composed, and on the program that a user lets `show` run."""
 SILENCING = re.compile(r"# (type: ignore|noqa)\b")
@@ -373,6 +387,20 @@ def forbidden_calls(root: Path) -> list[str]:
                         found.append(f"{module.path}:{node.lineno}: calls {name}")
                 case ast.ImportFrom(module="builtins") if FORBIDDEN_CALLS & {alias.name for alias in node.names}:
                     found.append(f"{module.path}:{node.lineno}: imports a forbidden builtin")
+    return found
+
+
+def assertions_that_do(root: Path) -> list[str]:
+    """Assertions that change something: under `python -O` they are not there."""
+    found = []
+    for module in modules(root, *MAY_IMPORT):
+        asserted = [node.test for node in ast.walk(module.tree) if isinstance(node, ast.Assert)]
+        for node in (inner for test in asserted for inner in ast.walk(test)):
+            match node:
+                case ast.Call(func=ast.Attribute(attr=name)) if name in CHANGING:
+                    found.append(f"{module.path}:{node.lineno}: asserts and changes: {name}")
+                case ast.NamedExpr(target=target):
+                    found.append(f"{module.path}:{node.lineno}: asserts and changes: {target.id}")
     return found
 
 

@@ -26,6 +26,7 @@ ALL_RULES = [
     rules.long_modules,
     rules.wrong_exports,
     rules.forbidden_calls,
+    rules.assertions_that_do,
     rules.unexplained_exceptions,
     rules.untyped_packages,
 ]
@@ -87,6 +88,8 @@ BAD_TREES = [
         (rules.forbidden_calls, "dsl/x.py", DOC + "exec('1')", "calls exec"),
         (rules.forbidden_calls, "dsl/x.py", DOC + "import builtins\nbuiltins.exec('1')", "calls exec"),
         (rules.forbidden_calls, "dsl/y.py", DOC + "from builtins import exec as run", "imports a forbidden builtin"),
+        (rules.assertions_that_do, "dsl/x.py", DOC + "x = {}\nassert x.pop('a', None) is None", "asserts and changes: pop"),
+        (rules.assertions_that_do, "bench/x.py", DOC + "assert (x := 1)", "asserts and changes: x"),
         (rules.unexplained_exceptions, "cartesius/x.py", DOC + "x = 1  # type: ignore[misc]", "does not say why: # type: ignore[misc]"),
         (rules.unexplained_exceptions, "tests/x.py", DOC + "x = 1  # type: ignore  # mypy", "does not say why: # type: ignore  # mypy"),
         (rules.unexplained_exceptions, "dsl/x.py", DOC + "x = 1  # noqa: E501", "does not say why: # noqa: E501"),

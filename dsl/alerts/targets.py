@@ -231,9 +231,9 @@ class Email:
                     server.login(self.user, self.password)
                 server.send_message(self.mail(message))
             finally:
-                with suppress(OSError, smtplib.SMTPException):  # it has said yes or no; how it takes leave is no matter
-                    server.quit()
-                server.close()
+                for leave in (server.quit, server.close):  # it has said yes or no; how it takes leave is no matter
+                    with suppress(OSError, smtplib.SMTPException):
+                        leave()
         except (OSError, smtplib.SMTPException) as error:
             is_refused = isinstance(error, smtplib.SMTPDataError) and error.smtp_code >= _BROKEN
             is_refused = is_refused or isinstance(error, smtplib.SMTPRecipientsRefused)

@@ -235,8 +235,8 @@ class Compiled:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
         made = self._made_of()
-        # Invariant: what an engine makes of it stays in the engine.
-        assert made.pop("compilation") is AS_WRITTEN
+        compilation = made.pop("compilation")
+        assert compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
         return type(self), tuple(made.values())
 
     def _made_of(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ Source: SEMANTICS 1.13 and 1.18.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 from cartesius import Restriction
 from cartesius.data.value_texts import shown
@@ -28,7 +28,13 @@ class _keyed(Restriction):
 
     keys: Mapping[str, Any]
 
-    def __init__(self, **keys: str | Callable[[Any], Any]) -> None:
+    def __init__(self, *others: Never, **keys: str | Callable[[Any], Any]) -> None:
+        if others:
+            call = type(self).__name__
+            message = (
+                f"{call}: expected a key for each slot, by its name, but got {others[0]!r}; write {call}(slot='field')"
+            )
+            raise InvalidArgument(message)
         super().__init__(keys)
 
     def validate(self) -> None:

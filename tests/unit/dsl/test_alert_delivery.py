@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import smtplib
 import sqlite3
 import ssl
 import subprocess
@@ -137,6 +138,20 @@ def test_a_mail_server_says_yes_or_no(answer: str, is_down: bool | None) -> None
             with pytest.raises(NotDelivered, match=answer[:3]) as refused:
                 target.send(message())
             assert refused.value.is_down == is_down
+
+
+@pytest.mark.parametrize("leave", ["quit", "close"])
+def test_how_a_mail_server_takes_leave_is_no_matter(leave: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has said yes: the message is not sent again."""
+    before = getattr(smtplib.SMTP, leave)
+
+    def broken(server: smtplib.SMTP) -> None:
+        before(server)
+        raise ConnectionResetError
+
+    with Mail(lambda _: "250 yes") as server:
+        monkeypatch.setattr(smtplib.SMTP, leave, broken)
+        Email("duty@port.example", "harbour@port.example", "127.0.0.1", server.port, is_plain=True).send(message())
 
 
 def test_no_mail_is_sent_without_encryption_unless_that_was_said() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
+from cartesius.errors import InvalidArgument
 from restrictions import affinely, aligning, as_table, cartesian, key_by, most_recently, retracting
+from restrictions.basics.keys import having_key
 
 
 def values(events):
@@ -154,3 +158,12 @@ def test_a_key_on_a_table_slot_is_that_of_the_row():
     assert values(engine.push(berth, Delete(2))) == [Delete("EVA")]
     assert values(engine.push(vessel, Delete("EVA"))) == []
     assert engine.stats.retained == 1
+
+
+@pytest.mark.parametrize("restriction", [key_by, having_key])
+def test_a_key_without_its_slot_is_refused_in_words(restriction):
+    message = (
+        f"{restriction.__name__}: expected a key for each slot, by the slot's name, but got 'mmsi' without one; write"
+    )
+    with pytest.raises(InvalidArgument, match=re.escape(message)):
+        restriction("mmsi")
