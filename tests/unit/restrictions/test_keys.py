@@ -162,8 +162,6 @@ def test_a_key_on_a_table_slot_is_that_of_the_row():
 
 @pytest.mark.parametrize("restriction", [key_by, having_key])
 def test_a_key_without_its_slot_is_refused_in_words(restriction):
-    message = (
-        f"{restriction.__name__}: expected a key for each slot, by the slot's name, but got 'mmsi' without one; write"
-    )
+    message = f"{restriction.__name__}: expected a key for each slot, by its name, but got 'mmsi'; write"
     with pytest.raises(InvalidArgument, match=re.escape(message)):
         restriction("mmsi")
