@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
 import weakref
 from dataclasses import dataclass
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
 ROOT = str(Path(cartesius.__file__).resolve().parent.parent)
 OURS = tuple(f"{ROOT}/{name}/" for name in ("cartesius", "restrictions", "dsl", "tests/laws/catalogue"))
 GENERATED = "<"
+PUTTING_BACK = {
+    "except BaseException as error:",
+    'here["stack"], here["copy"], here["performing"] = stack, copy, performing',
+    "outermost.outer = above",
+}
 Place: TypeAlias = tuple[str, int]
 """A file, and the number of a line in it."""
 
@@ -62,6 +68,7 @@ class Lines:
         self.kind, self.at = kind, at
         self.lines = set() if at is None else {at} if again is None else {at, at + again}
         self.seen = 0
+        self._is_postponed = False
         self.where = ""
         self.places: list[Place] = []
         """Where each line is, if none is interrupted."""
@@ -82,7 +89,10 @@ class Lines:
             self.seen += 1
             if self.at is None:
                 self.places.append((frame.f_code.co_filename, frame.f_lineno))
-            elif self.seen - 1 in self.lines:
+            elif self.seen - 1 in self.lines or self._is_postponed:
+                self._is_postponed = _calls_nothing(frame)
+                if self._is_postponed:
+                    return self._step
                 self.where += f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name} "
                 raise self.kind(self.where)
         return self._step
@@ -91,6 +101,12 @@ class Lines:
 @cache
 def _is_ours(file: str) -> bool:
     return file.startswith((*OURS, GENERATED))
+
+
+def _calls_nothing(frame: FrameType) -> bool:
+    """Whether handlers are put back here: Python handles a signal where it calls or jumps back, so after that."""
+    is_ours = frame.f_code.co_filename.startswith(GENERATED)
+    return is_ours and linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip() in PUTTING_BACK
 
 
 def _is_destroying(frame: FrameType) -> bool:
