@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, final
 import attrs
 from pyspark.sql import Window
 from pyspark.sql import functions as f
-from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
-from spark_bridge.columns.written_texts import as_json
+from spark_bridge.columns.written_texts import as_object
 from spark_bridge.running.queries import SHARE
 from spark_bridge.state.checkpoints import HadoopFile
 from spark_bridge.transport.envelope import column
@@ -106,19 +105,16 @@ class _ParquetFolder:
         share = spark.sparkContext.getLocalProperty(SHARE) or "result"
         fields = {field.name: field.dataType.simpleString() for field in batch.schema}
         note = HadoopFile(spark, self.path, _OWNER)
-        try:
-            found = json.loads(note.read()) if note.exists() else {}
-        except ValueError:  # the driver died while it wrote the note
-            found = {}
+        found = _noted(note.read()) if note.exists() else {}
         if not found and HadoopFile(spark, self.path, f"{_FOLDER}={number}").exists():
             reason = f"has micro-batch {number} already, and no note of whose it is ({_OWNER})"
-        elif not found:
+        elif not found or found == {"query": query}:
             note.write(json.dumps({"query": query, "share": share, "fields": fields}))
             return
-        elif (found["query"], found["share"]) != (query, share):
+        elif (found["query"], found.get("share")) != (query, share):
             reason = (
-                f"has the {found['share']} rows of another one ({found['query']}), or of this one with another"
-                f" checkpoint or from another sink, whose numbers are the same ({_OWNER} says whose it is)"
+                f"has the {found.get('share', 'result')} rows of another one ({found['query']}), or of this one with"
+                f" another checkpoint or from another sink, whose numbers are the same ({_OWNER} says whose it is)"
             )
         elif found["fields"] != fields:
             kinds = {name: (found["fields"].get(name), fields.get(name)) for name in {**found["fields"], **fields}}
@@ -131,6 +127,15 @@ class _ParquetFolder:
             " write into another folder, or empty it"
         )
         raise InvalidArgument(message)
+
+
+def _noted(text: str) -> dict[str, Any]:
+    """Return what a note says; nothing, if the driver died while it wrote it. Once it was the query's id alone."""
+    try:
+        found: dict[str, Any] = json.loads(text)
+    except ValueError:
+        return {"query": text} if text and not text.startswith("{") else {}
+    return found
 
 
 def placed(sink: Any, spark: SparkSession) -> Any:
@@ -192,8 +197,7 @@ def kafka_records(batch: DataFrame, number: int) -> DataFrame:
 
 def _json(batch: DataFrame, names: Iterable[str]) -> Column:
     """Return some columns of a frame as one JSON object."""
-    kind = t.StructType([batch.schema[name] for name in names])
-    return as_json(f.struct(*map(column, kind.names)), kind)
+    return as_object([(name, column(name), batch.schema[name].dataType) for name in names])
 
 
 def _query_of(batch: DataFrame) -> str:

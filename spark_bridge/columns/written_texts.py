@@ -1,6 +1,6 @@
 """Written texts: values of Spark's columns as JSON and as text, alike wherever a row leaves, or a key is a text.
 
-Times are in UTC, whatever the session's zone, with microseconds; bytes in base 64; what is nested is JSON.
+Instants are in UTC, whatever the session's zone, with microseconds; bytes in base 64; what is nested is JSON.
 
 Invariant: two values of one type have two texts, and a reader gets back from each what it was.
 """
@@ -15,6 +15,8 @@ from pyspark.sql import types as t
 from spark_bridge.columns.values import nested
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyspark.sql import Column
 
 _JSON: Final = {
@@ -33,14 +35,23 @@ def as_json(value: Column, kind: t.DataType) -> Column:
     return f.to_json(_keyed_by_text(value, kind), _JSON)
 
 
+def as_object(columns: Iterable[tuple[str, Column, t.DataType]]) -> Column:
+    """Return columns as one JSON object, each under its name."""
+    return f.to_json(f.struct(*(_keyed_by_text(value, kind).alias(name) for name, value, kind in columns)), _JSON)
+
+
 def text_of(value: Column, kind: t.DataType) -> Column:
     """Return a value of any type as text, null as null."""
     match kind:
         case t.StructType() | t.ArrayType() | t.MapType():
             return as_json(value, kind)
-        case t.TimestampType() | t.TimestampNTZType() | t.BinaryType():
-            return f.get_json_object(f.to_json(f.struct(value.alias("value")), _JSON), "$.value")
+        case t.TimestampType() | t.BinaryType():
+            return _as_in_json(value)
     return value.cast("string")
+
+
+def _as_in_json(value: Column) -> Column:
+    return f.get_json_object(f.to_json(f.struct(value.alias("value")), _JSON), "$.value")
 
 
 def _keyed_by_text(value: Column, kind: t.DataType) -> Column:
@@ -56,5 +67,6 @@ def _keyed_by_text(value: Column, kind: t.DataType) -> Column:
             return f.transform(value, lambda one: _keyed_by_text(one, kind.elementType))
         case t.MapType():
             values = f.transform_values(value, lambda _, one: _keyed_by_text(one, kind.valueType))
-            return f.transform_keys(values, lambda key, _: text_of(key, kind.keyType))
+            is_local = isinstance(kind.keyType, t.TimestampNTZType)
+            return f.transform_keys(values, lambda key, _: _as_in_json(key) if is_local else text_of(key, kind.keyType))
     return value

@@ -141,7 +141,7 @@ class Trial:
 
     @property
     def has_silent_buckets(self):
-        """Whether a bucket has rows that are there before all time, and nothing wakes it: what they alone give stays."""
+        """Whether a bucket has rows that are there before all time, and none that wakes it: their results stay."""
         of = {source.input.name: source for source in self.plan.sources}
         still, woken = (
             {

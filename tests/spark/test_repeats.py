@@ -171,6 +171,21 @@ def test_a_micro_batch_that_nobody_knows_is_not_replaced(folder):
     assert folder.found().items() > there.items()
 
 
+def test_a_note_of_the_query_alone_is_known(spark, folder):
+    """As an earlier release wrote it: that query goes on, also with a micro-batch that it had begun, and no other."""
+    folder(["1 v"])
+    (folder.place / "_cartesius_query").write_text("b7e1")
+    there = folder.found()
+    for number in (0, 7):
+        with pytest.raises(InvalidArgument, match=r"has the result rows of another one \(b7e1\)"):
+            folder(["4 v"], number, query="c4d2")
+    assert folder.found() == there
+    folder(["2 v"])
+    assert [row.v for row in spark.read.parquet(str(folder.place)).collect()] == [2]
+    with pytest.raises(InvalidArgument, match="made of other fields"):
+        folder(["'x' v"], 1)
+
+
 @pytest.fixture
 def letters(spark, tmp_path):
     """Frames of a stream of which one row is used, and one is not."""
