@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from cartesius.language.families import Slot
     from cartesius.language.matches import Match
     from cartesius.language.patterns import Pattern
-    from cartesius.rows.partial_rows import MaximalRows
+    from cartesius.rows.asked_rows import MaximalRows
 
 
 class _Chosen(NamedTuple):

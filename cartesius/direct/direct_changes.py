@@ -139,7 +139,7 @@ class MappingChange(DirectChange):
         self._scope |= {"kept": slot.kept}
 
     def _before_all(self) -> None:
-        if self._join.batch.rank.is_oldest_first != self._as_they_come:
+        if self.join.batch.rank.is_oldest_first != self._as_they_come:
             super()._before_all()
 
     def _after_all(self) -> None:
@@ -177,7 +177,7 @@ class MappingChange(DirectChange):
 
     @property
     def _if_there(self) -> str:
-        return "" if self._join.batch.body.where is None else f"if where([{self._part}]):"
+        return "" if self.join.batch.body.where is None else f"if where([{self._part}]):"
 
     def _change(self) -> None:
         self._lines.add(f"""
@@ -356,7 +356,7 @@ class RowChange(JoinChange):
         self._lines.add(f"key = {read}")
 
     def _before_all(self) -> None:
-        if self._join.batch.rank.is_oldest_first or isinstance(self._by, Undeclared):
+        if self.join.batch.rank.is_oldest_first or isinstance(self._by, Undeclared):
             super()._before_all()
         self._lines.add("oldest, newest, numbers = {}, {}, {}")
         with self._lines.under("if len(results) > 1:"), self._lines.under("for result in results:"):
@@ -390,7 +390,7 @@ class RowChange(JoinChange):
 
     def _find_rows(self) -> None:
         self._lines.add("old = now = nothing")
-        asks = self._join.batch.body.where is not None
+        asks = self.join.batch.body.where is not None
         for row, value in (("before", "old"), (self._part, "now")):
             with self._lines.under(f"if {row} is not None{f' and where([{row}])' if asks else ''}:"):
                 self._lines.add(f"{value} = yields([{row}])[0]")

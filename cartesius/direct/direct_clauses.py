@@ -146,7 +146,7 @@ class DirectClauseCode(DirectText):
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:
         """What lets entries leave that the clock has passed."""
-        return _dues_of(self._join)
+        return _dues_of(self.join)
 
     @cached_property
     def function(self) -> Callable[..., Any]:
@@ -163,7 +163,7 @@ class DirectClauseCode(DirectText):
             return function
 
     def _called(self) -> dict[str, Any]:
-        shape, join, slot = self._shape, self._join, self._slot
+        shape, join, slot = self._shape, self.join, self._slot
         (outermost, outside, inside), (pushed, pushed_under) = self._frames, self._pushed
         bound: dict[str, Any] = {"running": running, "outermost": outermost, "outside": outside, "inside": inside}
         bound |= {"join": join, "batch": join.batch, "admits": join.batch.body.admits, "lets_leave": join.batch.leaving}
@@ -269,7 +269,7 @@ class DirectClauseCode(DirectText):
         """)
         self._let_in()
         self._lines.add('here["stack"] = outside')
-        for one in self._join.installed:
+        for one in self.join.installed:
             self._lines.add(f"released{one.number}.clear()" if one.marks else "")
         if self._shape.combined is None:
             self._commit()
@@ -315,13 +315,13 @@ class DirectClauseCode(DirectText):
     def _commit(self) -> None:
         """Write that the batch ends as every other does; what completes a correlation is left to the clauses."""
         self._lines.add("batch.commit()")
-        if self._join.may_complete_early:
+        if self.join.may_complete_early:
             self._lines.add('if completes(arrived):\n    raise LeftToClauses("it completes")')
         self._lines.add("out += join.settle()")
 
     def _combine(self, shape: Shape) -> None:
         own = self._own
-        spaces = self._join.bindings.spaces
+        spaces = self.join.bindings.spaces
         self._lines.add(f"(come,) = fresh{own}")
         with self._lines.under(f"if come is not part{own}:"):  # a gate has made another event of it
             self._lines.add(f"part{own}, start, end = come, come.start, come.end")
@@ -332,8 +332,8 @@ class DirectClauseCode(DirectText):
         self._lines.add("tuples = 0")
         self._begin()
         near = [f"(part{step.slot}.more is None or unlimited(part{step.slot}))" for step in shape.steps]
-        if self._join.batch.body.is_filtered:
-            row = ", ".join(f"part{slot.index}" for slot in self._join.slots)
+        if self.join.batch.body.is_filtered:
+            row = ", ".join(f"part{slot.index}" for slot in self.join.slots)
             near.append(f"admits([{row}])")
         DirectLoops(shape, self._lines, self._constants, self._texts).write(" and ".join(near))
         self._lines.add("world.candidates += tuples")

@@ -125,13 +125,13 @@ class DirectHeldCode(DirectWindowed):
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:
         """What the deadlines of windows do, which give totals."""
-        return {self._opener: Due((), Closing(self._join, self._opener))} if self._closes else {}
+        return {self._opener: Due((), Closing(self.join, self._opener))} if self._closes else {}
 
     def _found_out(self) -> list[str]:
         return ["windows", self._part, *self._known_keys]
 
     def _find_out(self) -> None:
-        self._keys(but=self._join.bindings.window_space)
+        self._keys(but=self.join.bindings.window_space)
         self._leave_without_keys("a key is null")
         self._lines.add(IN_WINDOWS)
         self._lines.add("" if self._closes else _REPORTED.replace("COPY", self._copy))
@@ -168,13 +168,13 @@ class DirectSessionCode(DirectText):
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:
         """What the deadlines of sessions do, which give totals."""
-        return {self._opener: Due((), Closing(self._join, self._opener))}
+        return {self._opener: Due((), Closing(self.join, self._opener))}
 
     def _found_out(self) -> list[str]:
         return ["first", "last", "touched", self._part, *self._known_keys]
 
     def _find_out(self) -> None:
-        self._keys(but=self._join.bindings.window_space)
+        self._keys(but=self.join.bindings.window_space)
         self._leave_without_keys("a key is null")
         under = "".join(f"key{space}, " for space in self._opener.prefix)
         self._lines.add(f"under = ({under})")

@@ -17,7 +17,7 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias, TypedDict, Unpack
 
 from cartesius.correlations.placements import gates_of
 from cartesius.data.calendars import is_dated
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
+    from cartesius.direct.direct_clauses import AsWritten
     from cartesius.direct.leaving import Due, Leaving
     from cartesius.language.families import Slot
     from cartesius.programs.steps import Steps
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     Make = Callable[..., "DirectText"]
     """Makes a function, of the steps and the lateness of the engine, and of how it is linked with others (`Link`)."""
     Filters = Sequence[tuple[int, Installed]]
+    Linked: TypeAlias = "DirectText | AsWritten"
+    """One correlation of those that a push comes to."""
 
 SEVERAL: Final = "several results go on as one batch to "
 """Why a push is left to the clauses: a correlation, which is named then, needs them for that."""
@@ -175,34 +178,6 @@ class Link(TypedDict, total=False):
     """The rows of a table that are kept once for all who read them, of the first one."""
 
 
-class Linked(Protocol):
-    """One correlation of those that a push comes to."""
-
-    @property
-    def join(self) -> Join:
-        """It."""
-        ...
-
-    @property
-    def why(self) -> str:
-        """Why it calls clauses, if it does."""
-        ...
-
-    @property
-    def dues(self) -> Mapping[Installed, Due]:
-        """What the deadlines of its restrictions do, as far as that is known."""
-        ...
-
-    @property
-    def function(self) -> Callable[..., Any]:
-        """What does it."""
-        ...
-
-    def shown(self) -> str:
-        """Return it as text."""
-        ...
-
-
 class DirectText(ABC):
     """The function of one slot, and its text.
 
@@ -232,7 +207,7 @@ class DirectText(ABC):
         lateness: int | None,
         **link: Unpack[Link],
     ) -> None:
-        self._join = join
+        self.join = join
         self._slot = slot
         self._own = slot.index
         self._others = [one.index for one in join.slots if one is not slot]
@@ -285,11 +260,6 @@ class DirectText(ABC):
         return define("follow" if self._follows else "push", self._lines.text, bound | self._constants.bound)
 
     @property
-    def join(self) -> Join:
-        """The correlation."""
-        return self._join
-
-    @property
     def _is_numbered(self) -> bool:
         """Whether the number of the last entry is known to what is found out."""
         return self._follows or bool(self._after) or self._tells_steps
@@ -328,8 +298,8 @@ class DirectText(ABC):
 
     def _head(self) -> list[str]:
         """Return what stands above the text."""
-        restrict = " | ".join(map(repr, self._join.pattern.restrictions)) or "nothing: the whole product"
-        return [f"{self._join.name}, when an event comes to {self._slot.name!r}", f"restricted by {restrict}"]
+        restrict = " | ".join(map(repr, self.join.pattern.restrictions)) or "nothing: the whole product"
+        return [f"{self.join.name}, when an event comes to {self._slot.name!r}", f"restricted by {restrict}"]
 
     def _write(self) -> None:
         """Write the function."""
@@ -405,7 +375,7 @@ class DirectText(ABC):
 
     def _before_all(self) -> None:
         """Write what comes before the results of one batch are looked at, of one that follows."""
-        reason = f"{SEVERAL}{self._join.name}"
+        reason = f"{SEVERAL}{self.join.name}"
         self._lines.add(f"if len(results) > 1:\n    raise LeftToClauses({reason!r})")
 
     def _after_all(self) -> None:
@@ -442,7 +412,7 @@ class DirectText(ABC):
         """Write what meets what is due before, by clauses if functions know too little of it."""
         if not self._meets:
             return
-        if self._join.world.deadlines.floored:  # which floors pass is found out by clauses
+        if self.join.world.deadlines.floored:  # which floors pass is found out by clauses
             self._lines.add(_MOVE_CLOCK)
             return
         with self._lines.under("if heap and heap[0][0] < passed:"):
@@ -537,7 +507,7 @@ class DirectText(ABC):
 
     def _keys(self, but: int | None = None) -> None:
         """Write what reads the keys of the event, ``but`` the window that it is yet to come into."""
-        for space, by in enumerate(self._join.bindings.spaces):
+        for space, by in enumerate(self.join.bindings.spaces):
             if self._own not in by:
                 continue
             if space == but:
@@ -555,17 +525,17 @@ class DirectText(ABC):
     @property
     def _known_keys(self) -> list[str]:
         """The names of the keys of the event."""
-        return [f"key{space}" for space, by in enumerate(self._join.bindings.spaces) if self._own in by]
+        return [f"key{space}" for space, by in enumerate(self.join.bindings.spaces) if self._own in by]
 
     def _leave_without_keys(self, reason: str, known: Callable[[Any], str | None] = lambda _: None) -> None:
         """Write that an event is set aside by the clauses if it has not all keys; some texts of them are ``known``."""
-        for needed in self._join.bindings.needed[self._own]:
+        for needed in self.join.bindings.needed[self._own]:
             found = known(needed.compute) or f"{self._constants.name(needed.compute)}(value)"
             self._lines.add(f'if is_null({found}):\n    raise LeftToClauses("{reason}")')
 
     def _entry(self, more: str = "None") -> None:
         """Write what makes an entry of the event, whose keys are known."""
-        spaces, part = self._join.bindings.spaces, self._part
+        spaces, part = self.join.bindings.spaces, self._part
         keys = "".join(f"key{space}, " if self._own in by else "ABSENT, " for space, by in enumerate(spaces))
         self._lines.add(f"""
             {part} = new(Entry)

@@ -174,7 +174,7 @@ class TreeChange(JoinChange):
             """)
 
     def _get(self, slot: int, position: int, by: str) -> str:
-        is_indexed = (position,) in self._join.slots[slot].memory.parts()[1]
+        is_indexed = (position,) in self.join.slots[slot].memory.parts()[1]
         return f"{table_name(slot, (position,))}.get({by})" if is_indexed else f"memory{slot}.row({by})"
 
     def _exists(self, names: dict[int, str], slots: Iterable[int]) -> str:
@@ -182,7 +182,7 @@ class TreeChange(JoinChange):
         return " and ".join([f"{names[slot]} is not None" for slot in slots if slot not in self._shape.missing])
 
     def _body(self, names: dict[int, str]) -> str:
-        return f"yields([{', '.join([names[slot.index] for slot in self._join.slots])}])[0]"
+        return f"yields([{', '.join([names[slot.index] for slot in self.join.slots])}])[0]"
 
     # -- the rows of the root ------------------------------------------------------------------------------------------
 

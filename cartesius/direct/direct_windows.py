@@ -195,7 +195,7 @@ class DirectTotalsCode(DirectWindowed):
             lines.add(f"part0 = Entry(value, start, end, {self.identity})")
             lines.add(f"by = {self._texts.of(key)}")
         self._leave_without_keys("a key is null", lambda one: "by" if _reads(one, name) else None)
-        self._filter(filters_of(self._join, self._slot), "len(windows)")
+        self._filter(filters_of(self.join, self._slot), "len(windows)")
         lines.add("element = lift(value)" if of_first(self._group.lift) else "")
         with lines.under("for window in windows:"):
             lines.add(f"key = {'window' if of_window else '(by, window)'}")

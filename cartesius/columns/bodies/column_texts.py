@@ -131,7 +131,6 @@ class FormCode:
     """The code of a form, over the slots of ``names``: the functions ``meaning``, which gives a list, and ``value``."""
 
     def __init__(self, form: Form, names: Sequence[str]) -> None:
-        self.form = form
         texts = _Texts({name: place for place, name in enumerate(names)} | {mv.SUBJECT: 0})
         texts.define("meaning", form.meaning, "what makes two values differ", is_list=True)
         texts.define("value", [form.value], "the values")
