@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from cartesius.direct.leaving import Found
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
-    from cartesius.programs.steps import Steps
 
 _KNOWN: Final = frozenset({KeyBy, Let, Never})
 
@@ -63,10 +62,8 @@ def absence_of(program: Program, join: Join, index: int, *, is_followed: bool) -
 class DirectAbsenceCode(DirectText):
     """The function of one slot, and its text."""
 
-    def __init__(
-        self, join: Join, slot: Slot, never: Installed, steps: Steps, lateness: int | None, **link: Unpack[Link]
-    ) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
+    def __init__(self, join: Join, slot: Slot, never: Installed, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, **link)
         node: Any = never.node
         absent, due = node.slot, never.dues[node.slot]
         self._never = never

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from cartesius.direct.direct_texts import Link, Make
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
-    from cartesius.programs.steps import Steps
 
 _OF_ONE: Final = frozenset({TakeBack, AsTable, Recall})
 _OF_ROWS: Final = frozenset({TakeBack, AsTable, Upsert})
@@ -67,8 +66,8 @@ class DirectChange(DirectText):
     _if_update: str = "if type(value) is Update:"  # whether there is a new row
     _is_numbered = True
 
-    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
+    def __init__(self, join: Join, slot: Slot, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, **link)
         self._scope |= {"checked": partial(checked_value, slot.reactive), "is_exact": is_exact}
         self._scope |= {"as_mentioned": as_mentioned}
 
@@ -134,8 +133,8 @@ class MappingChange(DirectChange):
 
     _as_they_come: ClassVar[bool] = False  # whether changes of one batch are told in the order in which they come
 
-    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
+    def __init__(self, join: Join, slot: Slot, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, **link)
         self._scope |= {"kept": slot.kept}
 
     def _before_all(self) -> None:
@@ -210,8 +209,8 @@ class AnnouncingChange(MappingChange):
 
     _as_they_come = True
 
-    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
+    def __init__(self, join: Join, slot: Slot, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, **link)
         self._tells_steps = True
 
     def _say(self) -> None:
@@ -332,8 +331,8 @@ def rows_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> M
 class RowChange(JoinChange):
     """The function of a stream whose events are made rows, each in the place of that of its key, and its text."""
 
-    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
+    def __init__(self, join: Join, slot: Slot, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, **link)
         self._by: Any = next(one.node.key for one in join.installed if isinstance(one.node, Upsert))
         if not isinstance(self._by, Undeclared):
             self._if_update = ""
@@ -425,10 +424,8 @@ class OuterChange(JoinChange):
     Where a row of the join has both parts it has the key of that of the ``first`` slot.
     """
 
-    def __init__(
-        self, join: Join, slot: Slot, first: int, steps: Steps, lateness: int | None, **link: Unpack[Link]
-    ) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
+    def __init__(self, join: Join, slot: Slot, first: int, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, **link)
         self._is_first = first == slot.index
 
     def _find_places(self, row: str, places: str) -> None:

@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from cartesius.direct.direct_texts import Linked, Make
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
-    from cartesius.programs.steps import Steps
 
 
 _HANDLERS: Final = """
@@ -86,8 +85,8 @@ def clauses_of(program: Program, join: Join, index: int, *, why: str) -> Make | 
     return partial(_code_of, join, slot, why)
 
 
-def _code_of(join: Join, slot: Slot, why: str, *with_steps: Any, **link: Any) -> DirectClauseCode:
-    return DirectClauseCode(_shape_of(join, slot, why), *with_steps, **link)
+def _code_of(join: Join, slot: Slot, why: str, **link: Any) -> DirectClauseCode:
+    return DirectClauseCode(_shape_of(join, slot, why), **link)
 
 
 def _shape_of(join: Join, slot: Slot, why: str) -> ClauseShape:
@@ -119,17 +118,10 @@ def _combined(join: Join, slot: Slot) -> Shape | None:
 class DirectClauseCode(DirectText):
     """The function of one slot, and its text, which are made when somebody asks for them."""
 
-    def __init__(
-        self,
-        shape: ClauseShape,
-        steps: Steps,
-        lateness: int | None,
-        *,
-        as_written: AsWritten | None = None,
-        **link: Any,
-    ) -> None:
+    def __init__(self, shape: ClauseShape, *, as_written: AsWritten | None = None, **link: Any) -> None:
         join, slot = shape.join, shape.slot
-        super().__init__(join, slot, steps, lateness, **link)
+        super().__init__(join, slot, **link)
+        self._link = link
         self._as_written = as_written
         self.why = shape.why
         self._shape = shape
@@ -156,9 +148,7 @@ class DirectClauseCode(DirectText):
             return super().function
         except TooDeep:
             shallow, mine = attrs.evolve(self._shape, combined=None), self._as_written
-            link: dict[str, Any] = {"follows": self._follows, "kept": self._kept}
-            other = DirectClauseCode(shallow, self._scope["steps"], self._lateness, as_written=mine, **link)
-            other._scope |= {"leaving": self._scope.get("leaving")}
+            other = DirectClauseCode(shallow, as_written=mine, **self._link)
             function, self._lines, self._constants = other.function, other._lines, other._constants
             return function
 
@@ -400,7 +390,7 @@ class AsWritten:
         self._is_of_one = len({source for _, source in taking}) == 1
         self._world = join.world
 
-    def with_steps(self, *_: Any, **__: Any) -> Self:
+    def with_steps(self, **_: Any) -> Self:
         """Return this: it needs to know nothing of the engine, nor of what it follows."""
         return self
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from cartesius.direct.leaving import Due
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
-    from cartesius.programs.steps import Steps
 
 
 def product_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
@@ -45,8 +44,8 @@ def product_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -
 class DirectCode(DirectText):
     """The function of one slot, and its text."""
 
-    def __init__(self, shape: Shape, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
-        super().__init__(shape.join, shape.slot, steps, lateness, **link)
+    def __init__(self, shape: Shape, **link: Unpack[Link]) -> None:
+        super().__init__(shape.join, shape.slot, **link)
         self._shape = shape
         self._others = shape.partners
         join = shape.join

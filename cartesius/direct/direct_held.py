@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from cartesius.direct.direct_texts import Link, Make
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
-    from cartesius.programs.steps import Steps
 
 _WAITING: Final = frozenset({"on_close", "final"})
 _REPORTED: Final = """
@@ -102,8 +101,6 @@ class DirectHeldCode(DirectWindowed):
         slot: Where an event comes.
         opener: What opens the windows.
         closes: Whether deadlines give their totals as they are freed.
-        steps: What runs the steps as written.
-        lateness: That of the engine.
         **link: How it is linked with others.
     """
 
@@ -112,13 +109,11 @@ class DirectHeldCode(DirectWindowed):
         join: Join,
         slot: Slot,
         opener: Installed,
-        steps: Steps,
-        lateness: int | None,
         *,
         closes: bool = False,
         **link: Unpack[Link],
     ) -> None:
-        super().__init__(join, slot, opener, steps, lateness, **link)
+        super().__init__(join, slot, opener, **link)
         self._closes = closes
         self._tells_steps = True
 
@@ -156,10 +151,8 @@ class DirectHeldCode(DirectWindowed):
 class DirectSessionCode(DirectText):
     """The function of one slot whose events come into sessions, which give their totals once they are over."""
 
-    def __init__(
-        self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None, **link: Unpack[Link]
-    ) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
+    def __init__(self, join: Join, slot: Slot, opener: Installed, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, **link)
         self._tells_steps = True
         node: Any = opener.node
         self._opener = opener

@@ -17,7 +17,7 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Required, TypeAlias, TypedDict, Unpack
 
 from cartesius.correlations.placements import gates_of
 from cartesius.data.calendars import is_dated
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from cartesius.storage.kept_rows import KeptRows
 
     Make = Callable[..., "DirectText"]
-    """Makes a function, of the steps and the lateness of the engine, and of how it is linked with others (`Link`)."""
+    """Makes a function, of how it is linked (`Link`)."""
     Filters = Sequence[tuple[int, Installed]]
     Linked: TypeAlias = "DirectText | AsWritten"
     """One correlation of those that a push comes to."""
@@ -162,8 +162,14 @@ class After(NamedTuple):
 
 
 class Link(TypedDict, total=False):
-    """How a function is linked with others, which are of other correlations and run in the same push."""
+    """How a function is linked with its engine, and with others, of other correlations, that run in the same push."""
 
+    steps: Required[Steps]
+    """What runs the steps as written."""
+    lateness: Required[int | None]
+    """That of the engine; None: its clock stands."""
+    leaving: Leaving
+    """What meets the deadlines, of the first one."""
     follows: bool
     """Whether it is a generator that follows the first."""
     of_results: bool
@@ -189,8 +195,6 @@ class DirectText(ABC):
     Args:
         join: The correlation.
         slot: Where an event comes.
-        steps: What runs the steps as written.
-        lateness: That of the engine; None: its clock stands.
         **link: How it is linked with others; by itself it is all that a push does.
     """
 
@@ -199,14 +203,8 @@ class DirectText(ABC):
     why: str = ""
     """Why it calls clauses, if it does."""
 
-    def __init__(
-        self,
-        join: Join,
-        slot: Slot,
-        steps: Steps,
-        lateness: int | None,
-        **link: Unpack[Link],
-    ) -> None:
+    def __init__(self, join: Join, slot: Slot, **link: Unpack[Link]) -> None:
+        steps, self._lateness = link["steps"], link["lateness"]
         self.join = join
         self._slot = slot
         self._own = slot.index
@@ -218,8 +216,7 @@ class DirectText(ABC):
         self._of_results = link.get("of_results", False)
         self._reads = link.get("reads", False)
         self._kept = link.get("kept")
-        self._lateness = lateness
-        self._meets = lateness is not None  # what is due before the event
+        self._meets = self._lateness is not None  # what is due before the event
         self._is_final = steps.program.may_hold_strands  # whether what clauses have done cannot be undone
         self._tells_steps = join.batch.tells_steps  # whether results have the number of their step
         self._n_steps = "1 + (0 if met is None else met.steps)" if self._meets else "1"
@@ -235,17 +232,13 @@ class DirectText(ABC):
         self._windows: Installed | None = None  # what opens those that an event comes into at once
         world, body = join.world, join.batch.body
         self._scope = {**SCOPE, **names_of(join.slots), "world": world, "journal": world.journal, "fates": world.fates}
-        self._scope |= {"steps": steps, "lateness": lateness, "output": join.name, "source": slot.source}
+        self._scope |= {"steps": steps, "lateness": self._lateness, "leaving": link.get("leaving")}
+        self._scope |= {"output": join.name, "source": slot.source}
         self._scope |= {"deadlines": world.deadlines, "correlation": join.number, "reactive": slot.reactive}
         self._scope |= {"where": body.where, "yields": body.yields}
-        self._after = [(one, one.make(steps, None, follows=True)) for one in link.get("after", ())]
+        self._after = [(one, one.make(steps=steps, lateness=None, follows=True)) for one in link.get("after", ())]
         self._scope["joins"] = [link.join for link in self.links]  # which may let events go on at their doors
         self._told = [_results(number) for number in link.get("told", (0,))]
-
-    def meet_by(self, leaving: Leaving) -> Self:
-        """Say what meets the deadlines; return the code."""
-        self._scope["leaving"] = leaving
-        return self
 
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:

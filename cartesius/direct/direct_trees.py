@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from cartesius.direct.direct_texts import Link, Make
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
-    from cartesius.programs.steps import Steps
     from cartesius.rows.enumeration import Link as Equality
 
 TWO: Final = 2
@@ -111,8 +110,8 @@ def _branches(links: list[Equality], count: int, root: int) -> tuple[Branch, ...
 class TreeChange(JoinChange):
     """The function of one slot, and its text."""
 
-    def __init__(self, shape: TreeShape, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
-        super().__init__(shape.join, shape.slot, steps, lateness, **link)
+    def __init__(self, shape: TreeShape, **link: Unpack[Link]) -> None:
+        super().__init__(shape.join, shape.slot, **link)
         self._shape = shape
         for slot in shape.join.slots:
             self._scope |= {f"probe{slot.index}_{p}": probe for p, probe in enumerate(slot.memory.probes)}
