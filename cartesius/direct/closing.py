@@ -67,8 +67,7 @@ class Freed:
         copy = self._opener.copies[key]
         self._over = sorted(window for window in copy.contents if copy.times_of(window)[1] == time)
         if not self._over:
-            reason = "nothing is over at a time that was asked for"
-            raise LeftToClauses(reason)
+            raise LeftToClauses("nothing is over at a time that was asked for")
         self._closed += [(copy, window) for window in self._over]
 
     def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:

@@ -55,7 +55,7 @@ class DirectBands(DirectLoops):
     def bound(self) -> dict[str, Any]:
         """What the names mean that it writes."""
         ascents = {f"ascent{slot.index}": Ascent(slot) for slot in self._shape.join.slots}
-        return {**ascents, "number_of_first": _number_of_first}
+        return {**ascents, "number_of_first": lambda row: row[0].number}
 
     def leaving(self, takes: Mapping[int, Callable[[Entry], None]]) -> dict[Installed, Due]:
         """Return what the deadlines do, if it is known for each slot what takes an entry out."""
@@ -261,10 +261,6 @@ def _are_near(bounds: Sequence[Bound], row: Candidate) -> bool:
         if late.end - (early.start if bound.from_start else early.end) > bound.most:
             return False
     return True
-
-
-def _number_of_first(row: Sequence[Entry]) -> int:
-    return row[0].number
 
 
 def dues_of(shape: Shape, slot: Slot) -> frozenset[int]:

@@ -182,8 +182,7 @@ class DirectClauseCode(DirectText):
         """Return True; raise `LeftToClauses`, and let every other batch end by itself, if uses are limited."""
         if part.more is not None and "uses" in part.more:
             self._is_simple.clear()
-            reason = "an event has limited uses"
-            raise LeftToClauses(reason)
+            raise LeftToClauses("an event has limited uses")
         return True
 
     @property
@@ -426,8 +425,7 @@ class AsWritten:
         """
         world, join = self._world, self.join
         if join.is_done:
-            reason = "it completes"
-            raise LeftToClauses(reason)
+            raise LeftToClauses("it completes")
         asks = not self._finishes and (world.deadlines.soon or join.has_played)
         if asks or (self._goes_on and any(event.weight < 0 or event.span is not None for event in out)):
             raise LeftToClauses(MORE + join.name)

@@ -647,8 +647,7 @@ def widen(lines: Lines, others: Iterable[str], *, may_miss: bool = False) -> Non
 def there(key: Any) -> Any:
     """Return a key at the door; raise `LeftToClauses` if it is null: then the event is set aside."""
     if checked_key(key, "key_by") is None:
-        reason = "a key is null"
-        raise LeftToClauses(reason)
+        raise LeftToClauses("a key is null")
     return key
 
 

@@ -36,8 +36,7 @@ def with_times(engine: EngineCore, feed: Feed) -> Feed:
     latest, clock = engine._world.latest, engine._world.clock
     known = [abs(time) for time in (latest, clock, engine._lateness or 0) if time != EARLIEST]
     if max(known) > FAR:
-        reason = "times are far from 0"
-        raise NotColumnar(reason)
+        raise NotColumnar("times are far from 0")
     feed = timed(feed, latest, clock)
     for rows in feed.rows.values():
         rows.check_times()
@@ -69,8 +68,7 @@ def by_the_clock(
         if world.clock != EARLIEST:
             np.maximum(clock, int(world.clock), out=clock)
         if any(item[3].join in timeless for item in world.deadlines.heap):
-            reason = "deadlines are due"
-            raise NotColumnar(reason)
+            raise NotColumnar("deadlines are due")
     is_late = ends < clock
     moment = Moment(feed.steps, clock, meets_deadlines=lateness is not None)
     if not is_late.any():
@@ -82,8 +80,7 @@ def by_the_clock(
         bound = engine._program.bound.get(reactive, ())
         keeping = [join not in timeless for join, index in bound if join.slots[index].keeps_late]
         if keeping and mine.any() and not (all(keeping) and len(keeping) == len(bound)):
-            reason = "late events count for some time"
-            raise NotColumnar(reason)
+            raise NotColumnar("late events count for some time")
         if keeping:
             rest[reactive] = one  # the stages look at the clock themselves
             continue

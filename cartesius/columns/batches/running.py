@@ -320,11 +320,9 @@ def _arriving(stage: Stage, found: _Computed) -> dict[int, Rows]:
 def _given_on(flow: Flow, number: int, stage: Stage) -> Rows:
     """Return what one correlation gives as what comes to another."""
     if flow.turn is not None and not stage.takes_turns:
-        reason = "what is due comes in steps of its own"
-        raise NotColumnar(reason)
+        raise NotColumnar("what is due comes in steps of its own")
     if flow.weight is not None and (flow.weight < 0).any():
-        reason = "results that are taken back go on into another correlation"
-        raise NotColumnar(reason)
+        raise NotColumnar("results that are taken back go on into another correlation")
     return flow.as_rows(number)
 
 

@@ -153,8 +153,7 @@ def code_of(form: Form, names: tuple[str, ...]) -> FormCode:
     try:
         return FormCode(form, names)
     except (RecursionError, MemoryError) as error:  # of Python's parser, too
-        reason = "what it computes is nested too deep"
-        raise NotColumnar(reason) from error
+        raise NotColumnar("what it computes is nested too deep") from error
 
 
 class _Identities:

@@ -103,8 +103,7 @@ class ColumnarBody:
         try:
             return [function(list(row)) for row in zip(*columns, strict=True)]
         except Exception as error:
-            reason = f"a body raises {type(error).__name__}"
-            raise NotColumnar(reason) from error
+            raise NotColumnar(f"a body raises {type(error).__name__}") from error
 
 
 def heading(join: Join, functions: str) -> str:

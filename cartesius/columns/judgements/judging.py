@@ -262,6 +262,5 @@ def _differs(found: Given, n: int, before: Indices) -> NDArray[np.bool_]:
     if not n:
         return np.zeros(0, np.bool_)
     if not isinstance(vector, Leaf) or vector.kind or vector.valid is not None:
-        reason = "what makes values differ is no plain column"
-        raise NotColumnar(reason)
+        raise NotColumnar("what makes values differ is no plain column")
     return truth(apply(operator.ne, vector, vector.take(before))).true

@@ -77,8 +77,7 @@ class Rejudging(Judging):
         items = [payload.item(name) if isinstance(payload, Struct) else None for name in self.fields]
         found = [item for item in items if item is not None]
         if len(found) < len(items):
-            reason = "what is judged is no object"
-            raise NotColumnar(reason)
+            raise NotColumnar("what is judged is no object")
         return attrs.evolve(rows, payload=Struct("made", self.fields, found, len(rows)))
 
     def store(self, state: State, stored: set[int]) -> None:

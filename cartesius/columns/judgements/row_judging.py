@@ -103,8 +103,7 @@ class RowJudging(Judging):
         try:
             values = [self.function(*row) for row in zip(*columns, strict=True)]
         except Exception as error:
-            reason = f"a judgement raises {type(error).__name__}"
-            raise NotColumnar(reason) from error
+            raise NotColumnar(f"a judgement raises {type(error).__name__}") from error
         found = dict(zip(places.tolist(), values, strict=True))
         given = [
             place

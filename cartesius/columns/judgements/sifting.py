@@ -121,8 +121,7 @@ def _items(rows: Rows) -> Vector:
         return payload.items[0]
     if isinstance(payload, Leaf) and payload.type == pa.null():
         return payload
-    reason = "rows are no tuples of one item"
-    raise NotColumnar(reason)
+    raise NotColumnar("rows are no tuples of one item")
 
 
 def sifting_stage(join: Join) -> Stage | None:

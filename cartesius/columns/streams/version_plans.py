@@ -238,8 +238,7 @@ def _conditions(join: Join) -> tuple[list[tuple[int, Code]], dict[frozenset[int]
             continue
         slots = {name: index[name] for name in sorted(slots_of(condition), key=index.__getitem__)}
         if not slots:
-            reason = "a condition is on no slot"
-            raise NotColumnar(reason)
+            raise NotColumnar("a condition is on no slot")
         code = Code(f"condition_{number}", condition, slots)
         if len(slots) == 1:
             alone.append((next(iter(slots.values())), code))

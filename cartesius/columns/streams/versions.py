@@ -258,8 +258,7 @@ class VersionJoin(Stage):
         order = np.lexsort((found.born, codes))
         is_same = codes[order][1:] == codes[order][:-1]
         if (is_same & (found.born[order][1:] < found.died[order][:-1])).any():
-            reason = "several results have one key at a time"
-            raise NotColumnar(reason)
+            raise NotColumnar("several results have one key at a time")
 
     # -- results -------------------------------------------------------------------------------------------------------
 
