@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from cartesius.data.entries import Entry
     from cartesius.data.events import Time
     from cartesius.effects.handlers import Handler
-    from cartesius.effects.operations import Frame
 
 _FINISHED = object()
 Answer = TypeVar("Answer")
@@ -41,14 +40,9 @@ class InPlace:
 
     def __init__(self, join: Join, outer: Handler, inner: Handler) -> None:
         self._join = join
-        self._evidence = Evidence(outer, inner)
+        self.evidence = Evidence(outer, inner)
         self._work: deque[Callable[[], object]] = deque()
-        self.under_outer = self._evidence.outside
-
-    @property
-    def frames(self) -> tuple[Frame, Frame, Frame]:
-        """The outermost handler, the innermost of those around the slots, and the innermost of all."""
-        return self._evidence.frames
+        self.under_outer = self.evidence.outside
 
     def build(self) -> None:
         """Forget what a failed step has left."""
@@ -70,7 +64,7 @@ class InPlace:
     def run(self) -> None:
         """Do all that was left, in order."""
         if self._work:
-            self._evidence.inside(self._do_all)
+            self.evidence.inside(self._do_all)
 
     def _do_all(self) -> None:
         while self._work:

@@ -101,7 +101,7 @@ class DirectBands(DirectLoops):
         """Whether how many candidates there are is known before they are made: no uses, all found from the event."""
         return (
             bool(self._shape.bands or self._shape.orders)
-            and not (self._shape.partial and self._shape.join.pattern.conditions())  # they are asked first
+            and not (self._shape.partial and self._shape.join.pattern.conditions)  # they are asked first
             and not (self._shape.uses or self._shape.takes_first)
             and all(self.is_own(bound, position) for step in self._shape.steps for bound, position, _ in step.sources)
         )

@@ -246,7 +246,7 @@ def why_as_written(program: Program, join: Join, slot: Slot, *, is_followed: boo
     if any(type(one.memory) is not RowMemory for one in join.slots):
         return "not all slots are bound to tables"
     pattern, bindings = join.pattern, join.bindings
-    if pattern.is_generator or bindings.spaces or len(pattern.conditions()) != len(bindings.links):
+    if pattern.is_generator or bindings.spaces or len(pattern.conditions) != len(bindings.links):
         return "its rows are not found by equalities alone"
     return standing(program, join, is_followed=is_followed, may_share=True)
 

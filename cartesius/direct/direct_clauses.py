@@ -129,7 +129,7 @@ class DirectClauseCode(DirectText):
         self._places = DirectPlaces(slot, join.bindings)
         self._is_stored = come_to == join.batch.store and self._places.is_of_keys and not join.batch.is_pure
         assert isinstance(join.runner, InPlace)  # Invariant: the shape has seen that
-        outermost, outside, inside = join.runner.frames
+        outermost, outside, inside = join.runner.evidence.frames
         frame, _, pushed = inside.find(slot.operations[push])
         self._is_seen = frame is not outside  # by a restriction of memory
         self._is_simple = [True]  # until an event with limited uses is found

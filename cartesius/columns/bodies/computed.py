@@ -261,7 +261,7 @@ def _keyed(keys: Keys, space: int, slot: int) -> Column:
 def linking(join: Join) -> list[Expression]:
     """Return the conditions of a traced ``where`` that hold of all candidates by their links."""
     pattern = join.pattern
-    return [one for one in pattern.conditions() if equality_of(one, pattern.lists) is not None]
+    return [one for one in pattern.conditions if equality_of(one, pattern.lists) is not None]
 
 
 def _without_nan(vector: Vector) -> Vector:

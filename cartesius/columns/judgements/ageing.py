@@ -285,7 +285,7 @@ def ageing_stage(join: Join) -> Stage | str | None:
     if len(meanings) != len(set(meanings)) or not set(meanings) <= _KNOWN or not isinstance(join.batch.output, View):
         return "more is done to rows that the clock changes"
     (slot,) = join.slots if len(join.slots) == 1 else (None,)
-    condition = join.pattern.conditions()
+    condition = join.pattern.conditions
     if slot is None or slot.shared is not None or slot.kept is not None or join.batch.is_read_only:
         return "rows that the clock changes are no table of their own"
     if join.pattern.yields != Part(slot.name) or [type(one) for one in condition] != [Apply]:

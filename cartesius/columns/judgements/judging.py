@@ -62,7 +62,7 @@ class Judging(Stage):
 
     def source(self) -> str:
         """Return the generated code."""
-        conditions = " & ".join(map(show, self.join.pattern.conditions()))
+        conditions = " & ".join(map(show, self.join.pattern.conditions))
         where = f"# where {commented(conditions)}\n" if conditions else ""
         steps = "# Changes.of each table, Spells.linked along each link, meaning of all, value of what differs\n"
         return f"# {commented(self.join.name)}\n{where}{steps}{self.code.text}"

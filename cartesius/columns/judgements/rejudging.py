@@ -116,7 +116,7 @@ def judging_stage(join: Join) -> Stage | str | None:
         return objection
     if isinstance(form, Asked) or has_objects(join.slots[0]):
         return row_judging_stage(join)
-    ways = ways_of(join, join.pattern.conditions())
+    ways = ways_of(join, join.pattern.conditions)
     if isinstance(ways, str):
         return ways
     return Rejudging(join, ways, form) if is_rejudging(join) else Judging(join, ways, form)

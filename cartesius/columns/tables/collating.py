@@ -195,6 +195,6 @@ def collating_stage(join: Join) -> Stage | str | None:
         return "rows that are collected are no table of their own"
     if slot.memory.finds or slot.reactive.pattern is not None:
         return "rows are collected from results, or from events that may be taken back"
-    if join.pattern.yields != Part(slot.name) or join.pattern.conditions():
+    if join.pattern.yields != Part(slot.name) or join.pattern.conditions:
         return "it gives something else than the rows that are collected"
     return Collating(join, installed)

@@ -139,7 +139,7 @@ def pairing_stage(join: Join, output: ToGroups) -> Stage | str:
     """Return the stage of pairs, or why there is none."""
     if len(join.slots) != 2:
         return "of more tables than two each pair would be met"
-    asked = [one for one in join.pattern.conditions() if equality_of(one, join.pattern.lists) is None]
+    asked = [one for one in join.pattern.conditions if equality_of(one, join.pattern.lists) is None]
     form = _form(asked[0], [slot.name for slot in join.slots]) if len(asked) == 1 else None
     if form is None or len(join.pattern.equalities) > 1:
         return "its rows have several candidates"

@@ -83,7 +83,7 @@ class TableStage(Stage):
         super().__init__(join)
         self.output = output
         self.missing = missing
-        conditions = join.pattern.conditions()
+        conditions = join.pattern.conditions
         self.body = ColumnarBody(join, [one for one in conditions if equality_of(one, join.pattern.lists) is not None])
         self.is_transient = any(isinstance(one.node, Recall) for one in join.installed)
         self.is_read_only = join.batch.is_read_only
