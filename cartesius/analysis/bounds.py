@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from cartesius.automata.transitions import Steps
-from cartesius.language.families import arrive, select
+from cartesius.language.families import select
+from cartesius.order.order_needs import is_gate
 from cartesius.plan import facts
 from cartesius.plan.nodes import (
     Age,
@@ -175,13 +176,9 @@ def _is_used_at_once(join: Join) -> bool:
     return any(
         isinstance(one.node, Lockstep)
         and set(one.named) == set(join.slots)
-        and not any(_is_gate(other) for other in join.installed[: one.number])  # it could drop a part of a row
+        and not any(is_gate(other) for other in join.installed[: one.number])  # it could drop a part of a row
         for one in join.installed
     )
-
-
-def _is_gate(one: Installed) -> bool:
-    return any(family is arrive for _, family, _, _ in one.marks)
 
 
 def _chooses(one: Installed) -> bool:

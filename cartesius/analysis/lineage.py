@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeAlias, get_type_hints
 
 import attrs
 
@@ -75,16 +75,6 @@ class OneOf:
 Origin: TypeAlias = "Column | Typed | Composed | Computed | OneOf"
 
 
-class Scope(Protocol):
-    """What the variables of an expression are."""
-
-    def part(self, slot: str) -> Origin | None:
-        """Return the origin of a slot's payload."""
-
-    def key(self, slot: str) -> Origin | None:
-        """Return the origin of a slot's key."""
-
-
 @attrs.frozen
 class InPattern:
     """The variables of a correlation's bodies; or, of its equalities, which say something of each event of a list."""
@@ -120,6 +110,10 @@ class OfValue:
     def key(self, slot: str) -> Origin | None:
         """Return nothing: a value alone has no key."""
         return None
+
+
+Scope: TypeAlias = InPattern | OfValue
+"""What the variables of an expression are."""
 
 
 def origin(expression: Expression, scope: Scope) -> Origin | None:

@@ -143,7 +143,7 @@ def _conditions(join: Join, bound: set[Slot], slot: Slot, *, is_last: bool) -> I
     """Say on which conditions an event is the next part: what can be asked now, and could not be before."""
     yield from _same(join, slot, bound)
     known = {one.name for one in (*bound, slot)}
-    for condition in join.pattern.conditions():
+    for condition in join.pattern.conditions:
         if slot.name in slots_of(condition) and slots_of(condition) <= known:
             yield show(condition)
     where = join.pattern.where
@@ -183,7 +183,7 @@ def _failing(join: Join, ideals: Sequence[tuple[Slot, ...]]) -> Iterator[Arrow]:
         for bound in ideals:
             began, ended = node.anchor in bound, node.last is not None and node.last in bound
             lines = [_event(join, node.slot), *_same(join, node.slot, _parts(join))]
-            lines += [show(one) for one in join.pattern.conditions() if node.slot.name in slots_of(one)]
+            lines += [show(one) for one in join.pattern.conditions if node.slot.name in slots_of(one)]
             match node.when:
                 case "between" if began and not ended:
                     yield Arrow(_name(bound), _OVER, "\n".join(lines), is_dashed=True)

@@ -45,7 +45,7 @@ class Conditions:
         index = {slot.name: slot.index for slot in bindings.slots}
         self._of: list[list[tuple[frozenset[int], Check]]] = [[] for _ in bindings.slots]
         self._every: list[tuple[frozenset[int], Check]] = []
-        for condition in pattern.conditions():
+        for condition in pattern.conditions:
             self._every.append((frozenset(index[name] for name in slots_of(condition)), evaluator(condition, index)))
             self._add(*self._every[-1])
         for link in bindings.links:

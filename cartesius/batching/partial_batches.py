@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cartesius.batching.batches import Batch
     from cartesius.data.entries import Candidate, Entry
     from cartesius.language.families import Slot
-    from cartesius.rows.partial_rows import MaximalRows
+    from cartesius.rows.asked_rows import MaximalRows
 
 
 class PartialBatch:

@@ -82,12 +82,13 @@ def as_table(flows: Sequence[tuple[str, Flow]], *, has_tables: bool) -> pa.Table
     value = value if order is None else value.take(order)
     start = _times(column(_one_after_the_other([flow.start for flow in every])))
     end = _times(column(_one_after_the_other([flow.end for flow in every])))
+    weights = [np.ones(len(flow), np.int8) if flow.weight is None else flow.weight for flow in every]
     columns: dict[str, Any] = {
         "reactive": pa.DictionaryArray.from_arrays(pa.array(column(sources)), names),
         "value": value.to_arrow(),
         "start": start.to_arrow(),
         "end": end.to_arrow(),
-        "weight": pa.array(column(np.concatenate([_weights(flow) for flow in every]))),
+        "weight": pa.array(column(np.concatenate(weights))),
     }
     fields = [pa.field(name, array.type) for name, array in columns.items()]
     fields[1:4] = value.field("value"), start.field("start"), end.field("end")
@@ -95,7 +96,8 @@ def as_table(flows: Sequence[tuple[str, Flow]], *, has_tables: bool) -> pa.Table
         key = together([of_values([None] * len(flow)) if flow.key is None else flow.key for flow in every])
         key = key if order is None else key.take(order)
         is_table = column(np.concatenate([np.full(len(flow), flow.key is not None) for flow in every]))
-        deleted = column(np.concatenate([_deletions(flow) for flow in every]))
+        deletions = [np.zeros(len(flow), np.bool_) if flow.deletes is None else flow.deletes for flow in every]
+        deleted = column(np.concatenate(deletions))
         columns |= {"key": key.to_arrow(), "deleted": pa.array(deleted, mask=~is_table)}
         fields += [key.field("key"), pa.field("deleted", pa.bool_())]
     return pa.Table.from_arrays(list(columns.values()), schema=pa.schema(fields))
@@ -171,14 +173,6 @@ def _instants(times: Any, kind: pa.DataType, length: int) -> Any:
     if least is not None and (least * length < FIRST_INSTANT or most * length > LAST_INSTANT):
         return times
     return pc.multiply(times.cast(pa.int64()), pa.scalar(length, pa.int64())).cast(kind)
-
-
-def _weights(flow: Flow) -> NDArray[np.int8]:
-    return np.ones(len(flow), np.int8) if flow.weight is None else flow.weight
-
-
-def _deletions(flow: Flow) -> NDArray[np.bool_]:
-    return np.zeros(len(flow), np.bool_) if flow.deletes is None else flow.deletes
 
 
 def _in_turn(flows: Sequence[Flow], positions: NDArray[np.int64]) -> NDArray[np.int64]:

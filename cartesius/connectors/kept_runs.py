@@ -134,17 +134,17 @@ class Keeping:
         if self._engine._mark is not None and number - self._base < _MOST:
             with suppress(NotStorable):  # what has come may be no plain data, though what is held is
                 return self._engine.changes_since(self._engine._mark)
-        self._base, self._taken = number, self._engine._events
+        self._base, self._taken = number, self._engine._world.events
         return self._engine.snapshot()
 
     def has_come(self) -> None:
         """Take note that an event has come."""
-        if self._engine._mark is not None and self._engine._events % _LOOK == 0:
+        if self._engine._mark is not None and self._engine._world.events % _LOOK == 0:
             self._limit()
 
     def _limit(self) -> None:
         """Hold no more of what has come than of what is held: then the next checkpoint is a snapshot."""
-        if self._engine._events - self._taken >= self._engine.stats.retained:
+        if self._engine._world.events - self._taken >= self._engine.stats.retained:
             self._engine._mark = None
 
 

@@ -74,7 +74,7 @@ class DirectPushes:
         return {why for why, many in self._left.items() if many >= LEFT_BEFORE}
 
     def _made(self, way: Way) -> DirectText | str:
-        code = way.make(self._steps, self._lateness).meet_by(self._leaving)
+        code = way.make(steps=self._steps, lateness=self._lateness, leaving=self._leaving)
         return code if way.calls else self._written(code)
 
     def _written(self, code: DirectText) -> DirectText | str:

@@ -164,33 +164,6 @@ class EngineCore(Generic[Result]):
         return DirectPushes(self._program, self._steps, objection, self._lateness)
 
     @property
-    def _events(self) -> int:
-        """How many events have been pushed."""
-        return self._world.events
-
-    @_events.setter
-    def _events(self, events: int) -> None:
-        self._world.events = events
-
-    @property
-    def _latest(self) -> Time:
-        """The latest end of those."""
-        return self._world.latest
-
-    @_latest.setter
-    def _latest(self, latest: Time) -> None:
-        self._world.latest = latest
-
-    @property
-    def _ended(self) -> frozenset[Reactive]:
-        """The inputs that have ended."""
-        return self._world.ended
-
-    @_ended.setter
-    def _ended(self, ended: frozenset[Reactive]) -> None:
-        self._world.ended = ended
-
-    @property
     def outputs(self) -> tuple[Reactive, ...]:
         """What is emitted, in order."""
         return self._program.outputs
@@ -252,7 +225,7 @@ class EngineCore(Generic[Result]):
         self._check_own_thread("push")
         self._check_goes_on(reactive, "push")
         units, dated = self._units(at, "push")
-        start, end = checked_times(units, self._latest, self._world.clock, at)
+        start, end = checked_times(units, self._world.latest, self._world.clock, at)
         value = checked_value(reactive, value)
         if self._durable:
             check_storable(reactive, value)
@@ -280,7 +253,7 @@ class EngineCore(Generic[Result]):
 
     def _functions(self) -> Direct:
         """Return what pushes directly now; of an engine that was given datetimes, by them."""
-        ready = self._pushes.ready(self._is_watched, self._latest)
+        ready = self._pushes.ready(self._is_watched, self._world.latest)
         calendar = self._world.calendar
         if not calendar.is_dated:
             return ready
@@ -303,7 +276,7 @@ class EngineCore(Generic[Result]):
         """Whether something must happen between the rows of a batch."""
         must_begin = not self._has_begun and self._must_begin
         has_ended = any(slot.ended and not join.is_done for join in self._program.joins for slot in join.slots)
-        return bool(self._listeners or self._ended or has_ended or must_begin or self._outlets.are_heard)
+        return bool(self._listeners or self._world.ended or has_ended or must_begin or self._outlets.are_heard)
 
     @property
     def _must_begin(self) -> bool:
@@ -312,7 +285,7 @@ class EngineCore(Generic[Result]):
     def _check_goes_on(self, reactive: Reactive, call: str) -> None:
         """Raise `InvalidArgument` if something is no input, or has ended."""
         name = check_input(self._program.names, reactive, call)
-        if reactive in self._ended:
+        if reactive in self._world.ended:
             message = f"{call}: expected an input that goes on but {name!r} has ended; push before end() or close()"
             raise InvalidArgument(message)
 
@@ -353,17 +326,17 @@ class EngineCore(Generic[Result]):
     def _take(self, reactive: Reactive, value: Any, at: At) -> list[Event]:
         name = self._program.names[reactive]
         units, dated = self._units(at, "push")
-        start, end = checked_times(units, self._latest, self._world.clock, at)
+        start, end = checked_times(units, self._world.latest, self._world.clock, at)
         if dated is not None:
             self._world.calendar.is_dated = dated
-        event = Event(value, start, end, 1, name, (name, self._events + 1))
+        event = Event(value, start, end, 1, name, (name, self._world.events + 1))
         try:
-            self._events += 1
-            self._latest = max(self._latest, end)
+            self._world.events += 1
+            self._world.latest = max(self._world.latest, end)
             self._record(Call("push", event))
             out: list[Event] = []
             if self._lateness is not None:
-                out += self._steps.move_clock(max(self._world.clock, self._latest - self._lateness))
+                out += self._steps.move_clock(max(self._world.clock, self._world.latest - self._lateness))
             without = self._steps.set_aside_late(reactive, event) if end < self._world.clock else frozenset()
             if without is None:
                 return out
@@ -415,21 +388,21 @@ class EngineCore(Generic[Result]):
             self._world.provenance.called(call)
 
     def _end(self, reactives: Iterable[Reactive]) -> list[Event]:
-        self._ended = self._ended | set(reactives)
-        return self._steps.propagate({}, set(self._ended))
+        self._world.ended = self._world.ended | set(reactives)
+        return self._steps.propagate({}, set(self._world.ended))
 
     @property
     def done(self) -> bool:
         """Whether the outputs have completed: they emit nothing any more."""
         return all(
-            output in self._ended or (output in self._program.join_of and self._program.join_of[output].is_done)
+            output in self._world.ended or (output in self._program.join_of and self._program.join_of[output].is_done)
             for output in (*self.outputs, *self.pulled)
         )
 
     @property
     def has_finished(self) -> bool:
         """Whether nothing more can be emitted: the outputs have completed, or all inputs have ended."""
-        return self.done or self._ended >= set(self.inputs.values())
+        return self.done or self._world.ended >= set(self.inputs.values())
 
     def _check_thread(self, call: str) -> None:
         """Check who calls, and let the objects own the state: what every call but `push_many` begins with."""

@@ -220,7 +220,9 @@ def _follow(engine: EngineCore, program: Program) -> None:
     program.mark_read()
     engine._program = engine._steps.program = program
     engine._pushes, engine._direct = engine._direct_pushes(), {}
-    engine._ended = frozenset(one for one in engine._ended if program.inputs.get(before.names.get(one, "")) is one)
+    engine._world.ended = frozenset(
+        one for one in engine._world.ended if program.inputs.get(before.names.get(one, "")) is one
+    )
     engine._prefixes = Prefixes(program.inputs, engine._prefixes)
     if engine._prefixes.has_more:
         engine._has_begun = False
@@ -229,7 +231,7 @@ def _follow(engine: EngineCore, program: Program) -> None:
 def _begin(engine: EngineCore, before: Program, joins: list[Any]) -> list[Event]:
     """Run the first step of new correlations, with the rows that the tables they are made from have already."""
     program = engine._program
-    ended = {*engine._ended, *(reactive for join in before.joins if join.is_done for reactive in join.reactives)}
+    ended = {*engine._world.ended, *(reactive for join in before.joins if join.is_done for reactive in join.reactives)}
     events: dict[Reactive, list[Event]] = {}
     for join in joins:
         for slot in join.slots:
@@ -245,7 +247,7 @@ def _present(engine: EngineCore, program: Program, reactive: Reactive, name: str
     """Return the rows of a table as updates at the latest time seen."""
     table = Table(program, reactive, "add")
     clock = engine._world.clock
-    time: Time = max(engine._latest, EARLIEST if clock == LATEST else clock)
+    time: Time = max(engine._world.latest, EARLIEST if clock == LATEST else clock)
     span = None if table.versions is None else (time, LATEST)
     return [
         Event(Update(key, value), time, time, 1, name, (name, key), span=span) for key, value in table.rows().items()

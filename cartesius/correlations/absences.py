@@ -59,7 +59,7 @@ class Absences:
         self._steps: dict[tuple[int, int | None], Step] = {}
         self._conditions = {}
         for slot in self.slots:
-            mine = [condition for condition in pattern.conditions() if slot.name in slots_of(condition)]
+            mine = [condition for condition in pattern.conditions if slot.name in slots_of(condition)]
             self._conditions[slot.index] = [evaluator(condition, places) for condition in mine]
             self._steps[slot.index, None] = step_to(slot.index, indexes, bindings.links)
             for index in indexes:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from cartesius.language.families import Slot
     from cartesius.language.matches import Match
     from cartesius.language.patterns import Pattern
-    from cartesius.rows.partial_rows import MaximalRows
+    from cartesius.rows.asked_rows import MaximalRows
 
 
 class _Chosen(NamedTuple):
@@ -268,7 +268,7 @@ def _where_alone(pattern: Pattern) -> Callable[[Candidate], bool]:
     """Return the condition where no parts meet: of each part its own; a condition on several is refused."""
     index = {name: place for place, name in enumerate(pattern.slots)}
     checks: dict[int | None, list[Callable[[Candidate], Any]]] = {}
-    for condition in pattern.conditions():
+    for condition in pattern.conditions:
         slots = slots_of(condition)
         if len(slots) > 1:
             message = (
@@ -302,4 +302,4 @@ def _partial_rows(
     links = [link for link in bindings.links if not link.is_key or bindings.is_spoke(link, missing)]
     names = [slot.name for slot in bindings.slots]
     together = [one.named for one in settling]
-    return PartialRows(names, memories, links, pattern.conditions(), missing, batch.rank, batch.body.admits, together)
+    return PartialRows(names, memories, links, pattern.conditions, missing, batch.rank, batch.body.admits, together)

@@ -107,7 +107,8 @@ class Floors:
     def _is_clock(self, slot: Slot, asking: Installed | None = None) -> bool:
         """Whether the floor of what comes to a memory, or to a gate that asks, is the clock."""
         source = self._sources[slot.index]
-        is_held = self._may_pause(slot) or any(one is not asking for one in self._gates_before(slot, asking))
+        may_pause = any(slot in one.pausing for one in self._join.installed)
+        is_held = may_pause or any(one is not asking for one in self._gates_before(slot, asking))
         return not is_held and not _own_lag(slot) and (source is None or source.floors._gives_by_clock)
 
     @property
@@ -142,9 +143,6 @@ class Floors:
     @property
     def _present(self) -> list[Slot]:
         return [slot for slot in self._join.slots if slot.name not in self._join.pattern.absent.names]
-
-    def _may_pause(self, slot: Slot) -> bool:
-        return any(slot in one.pausing for one in self._join.installed)
 
     def _gates_before(self, slot: Slot, asking: Installed | None) -> list[Installed]:
         """Return the gates of a slot in the order in which they see an event; of one that asks, those before it."""

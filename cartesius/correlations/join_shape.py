@@ -222,16 +222,13 @@ class Join:
 
         Of slots that share a memory the first to get something stores it, and the others get none.
         """
-        batches = {
-            slot.index: [entry_of(slot, event) for event in some] if self._stores(slot) else []
-            for slot, some in coming
-            if some
-        }
+        batches: dict[int, list[Entry]] = {}
+        for slot, some in coming:
+            if some:
+                stores = slot.shared is None or self.is_done or slot.shared.stores(slot)
+                batches[slot.index] = [entry_of(slot, event) for event in some] if stores else []
         note_doors(batches, self.slots, step, events)
         return batches
-
-    def _stores(self, slot: Slot) -> bool:
-        return slot.shared is None or self.is_done or slot.shared.stores(slot)
 
     def deliver(self, batches: Mapping[int, list[Entry]]) -> list[Event]:
         """Run one step with the events of each slot; return what comes out, and set `is_done` if that was the last."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from cartesius.effects.evidence import Evidence
 from cartesius.effects.handlers import Composed, handle
@@ -30,35 +30,9 @@ if TYPE_CHECKING:
     from cartesius.data.entries import Entry
     from cartesius.data.events import Time
     from cartesius.effects.handlers import Handler
-    from cartesius.effects.operations import Frame
 
 _FINISHED = object()
 Answer = TypeVar("Answer")
-
-
-class Runner(Protocol):
-    """Runs what comes to the slots of one correlation."""
-
-    def build(self) -> None:
-        """Begin from the state, with nothing in the mail."""
-
-    def under_outer(self, thunk: Callable[[], Answer]) -> Answer:
-        """Run ``thunk`` under the handlers around the slots."""
-
-    def post(self, index: int, mail: Iterable[Entry | None]) -> None:
-        """Leave mail for a slot: events, or None for its end."""
-
-    def ring(self, installed: Installed, key: tuple[Any, ...], now: Time) -> None:
-        """Leave word that a deadline of one copy is due."""
-
-    def spawn(self, work: Callable[[], object]) -> None:
-        """Leave work to be done under the handlers of a slot."""
-
-    def run(self) -> None:
-        """Do all that was left, in order. Under the outer handlers."""
-
-    def drop(self) -> None:
-        """Unwind what is suspended."""
 
 
 class InPlace:
@@ -66,14 +40,9 @@ class InPlace:
 
     def __init__(self, join: Join, outer: Handler, inner: Handler) -> None:
         self._join = join
-        self._evidence = Evidence(outer, inner)
+        self.evidence = Evidence(outer, inner)
         self._work: deque[Callable[[], object]] = deque()
-        self.under_outer = self._evidence.outside
-
-    @property
-    def frames(self) -> tuple[Frame, Frame, Frame]:
-        """The outermost handler, the innermost of those around the slots, and the innermost of all."""
-        return self._evidence.frames
+        self.under_outer = self.evidence.outside
 
     def build(self) -> None:
         """Forget what a failed step has left."""
@@ -95,7 +64,7 @@ class InPlace:
     def run(self) -> None:
         """Do all that was left, in order."""
         if self._work:
-            self._evidence.inside(self._do_all)
+            self.evidence.inside(self._do_all)
 
     def _do_all(self) -> None:
         while self._work:
@@ -205,3 +174,7 @@ class OnStrands:
     def go_on_later(self, installed: Installed, layer: str, continuation: Callable[[], None]) -> None:
         """Let a continuation that was held go on as a strand of its own, under the handlers outside that layer."""
         self._strands.spawn(partial(handle, Composed(self._outside[installed, layer]), continuation))
+
+
+Runner: TypeAlias = InPlace | OnStrands
+"""Runs what comes to the slots of one correlation."""

@@ -47,7 +47,7 @@ class Freed:
 
     def __init__(self, join: Join, opener: Installed) -> None:
         space: Any = join.bindings.window_space
-        self._join = join
+        self.join = join
         self._opener = opener
         self._positions = {slot: (*opener.prefixes[slot.index], space) for slot in join.slots}
         self._over: list[Window] = []  # of the present deadline
@@ -67,8 +67,7 @@ class Freed:
         copy = self._opener.copies[key]
         self._over = sorted(window for window in copy.contents if copy.times_of(window)[1] == time)
         if not self._over:
-            reason = "nothing is over at a time that was asked for"
-            raise LeftToClauses(reason)
+            raise LeftToClauses("nothing is over at a time that was asked for")
         self._closed += [(copy, window) for window in self._over]
 
     def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
@@ -96,18 +95,18 @@ class Closing(Freed):
     def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
         """Let out what the windows come to that one deadline frees."""
         super().decide(time, key, found, out)
-        copy, name = self._opener.copies[key], self._join.name
+        copy, name = self._opener.copies[key], self.join.name
         totals: dict[Any, list[Any]] = {}
         for window in self._over:
             self._n_given += len(copy.contents[window])
-            self._join.world.number += len(copy.contents[window])  # before what is pushed; `Met.undo` takes it back
+            self.join.world.number += len(copy.contents[window])  # before what is pushed; `Met.undo` takes it back
             self._add(self._in_order(copy.contents[window]), window, totals)
         for of, (total, start, end) in totals.items():
             out.append(made(Update(of, self._group.finish(total)), start, end, name, (name, of)))
 
     def _in_order(self, held: Iterable[Entry]) -> Iterable[Entry]:
         """Return events as batches bring them: results of one step are one, of which the newest comes first."""
-        (slot,), rank = self._join.slots, self._join.batch.rank
+        (slot,), rank = self.join.slots, self.join.batch.rank
         if slot.reactive.pattern is None or rank.is_oldest_first:
             return held
         batches = groupby(held, key=lambda entry: entry.noted("step"))
@@ -115,7 +114,7 @@ class Closing(Freed):
 
     def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
         """Count what was in the windows, and forget it."""
-        (slot,), world = self._join.slots, self._join.world
+        (slot,), world = self.join.slots, self.join.world
         world.candidates += self._n_given
         world.fates[slot.ledger.base + int(Fate.DELIVERED)] += self._n_given
         world.fates[slot.ledger.base + int(Fate.EXPIRED)] += self._n_given

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from cartesius.direct.leaving import Found
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
-    from cartesius.programs.steps import Steps
 
 _KNOWN: Final = frozenset({KeyBy, Let, Never})
 
@@ -63,10 +62,8 @@ def absence_of(program: Program, join: Join, index: int, *, is_followed: bool) -
 class DirectAbsenceCode(DirectText):
     """The function of one slot, and its text."""
 
-    def __init__(
-        self, join: Join, slot: Slot, never: Installed, steps: Steps, lateness: int | None, **link: Unpack[Link]
-    ) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
+    def __init__(self, join: Join, slot: Slot, never: Installed, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, **link)
         node: Any = never.node
         absent, due = node.slot, never.dues[node.slot]
         self._never = never
@@ -79,7 +76,7 @@ class DirectAbsenceCode(DirectText):
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:
         """What the deadlines do that decide whether something has come."""
-        join, never = self._join, self._never
+        join, never = self.join, self._never
         node: Any = never.node
         absent, due = node.slot, never.dues[node.slot]
         take = DirectPlaces(absent, join.bindings, due[-1:]).taking()
@@ -105,16 +102,16 @@ class DirectAbsenceCode(DirectText):
 
     def _find_out(self) -> None:
         self._keys()
-        self._filter(filters_of(self._join, self._slot))
+        self._filter(filters_of(self.join, self._slot))
         self._entry()
         self._places.link(self._lines, (), self._constants)
         if not self._is_anchor:
             self._places.find(self._lines)
         self._lines.add(f"due = end + {self._due}")
         if self._is_anchor:
-            row = ", ".join(self._part if slot is self._slot else "None" for slot in self._join.slots)
+            row = ", ".join(self._part if slot is self._slot else "None" for slot in self.join.slots)
             self._lines.add(f"row = [{row}]")
-            with self._lines.under("" if self._join.batch.body.where is None else "if where(row):"):
+            with self._lines.under("" if self.join.batch.body.where is None else "if where(row):"):
                 self._lines.add("count = len(yields(row))")
         self._lines.add("number += 1" if self._is_numbered else "")
 
@@ -140,7 +137,7 @@ class Undecided:
 
     def __init__(self, join: Join, never: Installed) -> None:
         assert isinstance(never.node, Never)  # Invariant: it says what must not come
-        self._join = join
+        self.join = join
         self._never = never
         self._absent: Slot = never.node.slot
         self._anchor: int = never.node.anchor.index
@@ -151,12 +148,12 @@ class Undecided:
     def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
         """Let out the rows whose time this is, if they are not forbidden; they wait until all is done."""
         rows = self._never.copies[key].held.get(time, ())
-        batch, forbids = self._join.batch, self._never.stateless.forbids
+        batch, forbids = self.join.batch, self._never.stateless.forbids
         absences: Any = batch.absences
         for parts, count in rows if len(rows) < 2 else sorted(rows, key=lambda row: batch.rank(row[0])):
             if absences.has(self._absent, parts, partial(forbids, parts)):
                 continue
-            out += given(self._join, parts, parts[self._anchor], batch.body.yields(parts)[:count])
+            out += given(self.join, parts, parts[self._anchor], batch.body.yields(parts)[:count])
 
     def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
         """Forget the rows that are decided, and take note of which events are forgotten."""

@@ -55,7 +55,7 @@ class DirectBands(DirectLoops):
     def bound(self) -> dict[str, Any]:
         """What the names mean that it writes."""
         ascents = {f"ascent{slot.index}": Ascent(slot) for slot in self._shape.join.slots}
-        return {**ascents, "number_of_first": _number_of_first}
+        return {**ascents, "number_of_first": lambda row: row[0].number}
 
     def leaving(self, takes: Mapping[int, Callable[[Entry], None]]) -> dict[Installed, Due]:
         """Return what the deadlines do, if it is known for each slot what takes an entry out."""
@@ -101,7 +101,7 @@ class DirectBands(DirectLoops):
         """Whether how many candidates there are is known before they are made: no uses, all found from the event."""
         return (
             bool(self._shape.bands or self._shape.orders)
-            and not (self._shape.partial and self._shape.join.pattern.conditions())  # they are asked first
+            and not (self._shape.partial and self._shape.join.pattern.conditions)  # they are asked first
             and not (self._shape.uses or self._shape.takes_first)
             and all(self.is_own(bound, position) for step in self._shape.steps for bound, position, _ in step.sources)
         )
@@ -215,24 +215,24 @@ class Unmatched:
     """The rows without a partner, which come as their events leave."""
 
     def __init__(self, join: Join, rows: PartialRows) -> None:
-        self._join = join
+        self.join = join
         self._rows = rows
         self._noted: list[tuple[Entry, dict[str, Any] | None]] = []
         self._n_given = 0
 
     def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
         """Let out the rows of what leaves, and let their partners know that they have met it."""
-        rows, batch = self._rows, self._join.batch
+        rows, batch = self._rows, self.join.batch
         alone: list[Candidate] = []
         leaving = [(slot, entry) for find, slot, _ in found for entry in find(time, key)]
         for slot, entry in leaving:
             other = 1 - slot.index
             if rows.optional[other] and other not in entry.noted("met", ()) and not rows.partners(slot.index, entry):
-                alone.append([entry if one is slot else None for one in self._join.slots])
+                alone.append([entry if one is slot else None for one in self.join.slots])
         self._n_given += len(alone)
         for parts in alone if len(alone) < 2 else sorted(alone, key=batch.rank):
             (part,) = [part for part in parts if part is not None]
-            out += given(self._join, parts, part, batch.body.yields(parts))
+            out += given(self.join, parts, part, batch.body.yields(parts))
         for slot, entry in leaving:
             for partner, met in news(rows, slot.index, entry):
                 self._noted.append((partner, partner.more))
@@ -240,7 +240,7 @@ class Unmatched:
 
     def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
         """Count the rows that have come."""
-        self._join.world.candidates += self._n_given
+        self.join.world.candidates += self._n_given
         self._n_given = 0
         self._noted.clear()
 
@@ -261,10 +261,6 @@ def _are_near(bounds: Sequence[Bound], row: Candidate) -> bool:
         if late.end - (early.start if bound.from_start else early.end) > bound.most:
             return False
     return True
-
-
-def _number_of_first(row: Sequence[Entry]) -> int:
-    return row[0].number
 
 
 def dues_of(shape: Shape, slot: Slot) -> frozenset[int]:

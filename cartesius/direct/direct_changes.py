@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from cartesius.direct.direct_texts import Link, Make
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
-    from cartesius.programs.steps import Steps
 
 _OF_ONE: Final = frozenset({TakeBack, AsTable, Recall})
 _OF_ROWS: Final = frozenset({TakeBack, AsTable, Upsert})
@@ -67,8 +66,8 @@ class DirectChange(DirectText):
     _if_update: str = "if type(value) is Update:"  # whether there is a new row
     _is_numbered = True
 
-    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
+    def __init__(self, join: Join, slot: Slot, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, **link)
         self._scope |= {"checked": partial(checked_value, slot.reactive), "is_exact": is_exact}
         self._scope |= {"as_mentioned": as_mentioned}
 
@@ -134,12 +133,12 @@ class MappingChange(DirectChange):
 
     _as_they_come: ClassVar[bool] = False  # whether changes of one batch are told in the order in which they come
 
-    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
+    def __init__(self, join: Join, slot: Slot, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, **link)
         self._scope |= {"kept": slot.kept}
 
     def _before_all(self) -> None:
-        if self._join.batch.rank.is_oldest_first != self._as_they_come:
+        if self.join.batch.rank.is_oldest_first != self._as_they_come:
             super()._before_all()
 
     def _after_all(self) -> None:
@@ -177,7 +176,7 @@ class MappingChange(DirectChange):
 
     @property
     def _if_there(self) -> str:
-        return "" if self._join.batch.body.where is None else f"if where([{self._part}]):"
+        return "" if self.join.batch.body.where is None else f"if where([{self._part}]):"
 
     def _change(self) -> None:
         self._lines.add(f"""
@@ -210,8 +209,8 @@ class AnnouncingChange(MappingChange):
 
     _as_they_come = True
 
-    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
+    def __init__(self, join: Join, slot: Slot, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, **link)
         self._tells_steps = True
 
     def _say(self) -> None:
@@ -247,7 +246,7 @@ def why_as_written(program: Program, join: Join, slot: Slot, *, is_followed: boo
     if any(type(one.memory) is not RowMemory for one in join.slots):
         return "not all slots are bound to tables"
     pattern, bindings = join.pattern, join.bindings
-    if pattern.is_generator or bindings.spaces or len(pattern.conditions()) != len(bindings.links):
+    if pattern.is_generator or bindings.spaces or len(pattern.conditions) != len(bindings.links):
         return "its rows are not found by equalities alone"
     return standing(program, join, is_followed=is_followed, may_share=True)
 
@@ -332,8 +331,8 @@ def rows_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> M
 class RowChange(JoinChange):
     """The function of a stream whose events are made rows, each in the place of that of its key, and its text."""
 
-    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
+    def __init__(self, join: Join, slot: Slot, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, **link)
         self._by: Any = next(one.node.key for one in join.installed if isinstance(one.node, Upsert))
         if not isinstance(self._by, Undeclared):
             self._if_update = ""
@@ -356,7 +355,7 @@ class RowChange(JoinChange):
         self._lines.add(f"key = {read}")
 
     def _before_all(self) -> None:
-        if self._join.batch.rank.is_oldest_first or isinstance(self._by, Undeclared):
+        if self.join.batch.rank.is_oldest_first or isinstance(self._by, Undeclared):
             super()._before_all()
         self._lines.add("oldest, newest, numbers = {}, {}, {}")
         with self._lines.under("if len(results) > 1:"), self._lines.under("for result in results:"):
@@ -390,7 +389,7 @@ class RowChange(JoinChange):
 
     def _find_rows(self) -> None:
         self._lines.add("old = now = nothing")
-        asks = self._join.batch.body.where is not None
+        asks = self.join.batch.body.where is not None
         for row, value in (("before", "old"), (self._part, "now")):
             with self._lines.under(f"if {row} is not None{f' and where([{row}])' if asks else ''}:"):
                 self._lines.add(f"{value} = yields([{row}])[0]")
@@ -425,10 +424,8 @@ class OuterChange(JoinChange):
     Where a row of the join has both parts it has the key of that of the ``first`` slot.
     """
 
-    def __init__(
-        self, join: Join, slot: Slot, first: int, steps: Steps, lateness: int | None, **link: Unpack[Link]
-    ) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
+    def __init__(self, join: Join, slot: Slot, first: int, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, **link)
         self._is_first = first == slot.index
 
     def _find_places(self, row: str, places: str) -> None:

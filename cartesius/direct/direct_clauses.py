@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from cartesius.direct.direct_texts import Linked, Make
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
-    from cartesius.programs.steps import Steps
 
 
 _HANDLERS: Final = """
@@ -86,8 +85,8 @@ def clauses_of(program: Program, join: Join, index: int, *, why: str) -> Make | 
     return partial(_code_of, join, slot, why)
 
 
-def _code_of(join: Join, slot: Slot, why: str, *with_steps: Any, **link: Any) -> DirectClauseCode:
-    return DirectClauseCode(_shape_of(join, slot, why), *with_steps, **link)
+def _code_of(join: Join, slot: Slot, why: str, **link: Any) -> DirectClauseCode:
+    return DirectClauseCode(_shape_of(join, slot, why), **link)
 
 
 def _shape_of(join: Join, slot: Slot, why: str) -> ClauseShape:
@@ -119,17 +118,10 @@ def _combined(join: Join, slot: Slot) -> Shape | None:
 class DirectClauseCode(DirectText):
     """The function of one slot, and its text, which are made when somebody asks for them."""
 
-    def __init__(
-        self,
-        shape: ClauseShape,
-        steps: Steps,
-        lateness: int | None,
-        *,
-        as_written: AsWritten | None = None,
-        **link: Any,
-    ) -> None:
+    def __init__(self, shape: ClauseShape, *, as_written: AsWritten | None = None, **link: Any) -> None:
         join, slot = shape.join, shape.slot
-        super().__init__(join, slot, steps, lateness, **link)
+        super().__init__(join, slot, **link)
+        self._link = link
         self._as_written = as_written
         self.why = shape.why
         self._shape = shape
@@ -137,7 +129,7 @@ class DirectClauseCode(DirectText):
         self._places = DirectPlaces(slot, join.bindings)
         self._is_stored = come_to == join.batch.store and self._places.is_of_keys and not join.batch.is_pure
         assert isinstance(join.runner, InPlace)  # Invariant: the shape has seen that
-        outermost, outside, inside = join.runner.frames
+        outermost, outside, inside = join.runner.evidence.frames
         frame, _, pushed = inside.find(slot.operations[push])
         self._is_seen = frame is not outside  # by a restriction of memory
         self._is_simple = [True]  # until an event with limited uses is found
@@ -146,7 +138,7 @@ class DirectClauseCode(DirectText):
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:
         """What lets entries leave that the clock has passed."""
-        return _dues_of(self._join)
+        return _dues_of(self.join)
 
     @cached_property
     def function(self) -> Callable[..., Any]:
@@ -156,14 +148,12 @@ class DirectClauseCode(DirectText):
             return super().function
         except TooDeep:
             shallow, mine = attrs.evolve(self._shape, combined=None), self._as_written
-            link: dict[str, Any] = {"follows": self._follows, "kept": self._kept}
-            other = DirectClauseCode(shallow, self._scope["steps"], self._lateness, as_written=mine, **link)
-            other._scope |= {"leaving": self._scope.get("leaving")}
+            other = DirectClauseCode(shallow, as_written=mine, **self._link)
             function, self._lines, self._constants = other.function, other._lines, other._constants
             return function
 
     def _called(self) -> dict[str, Any]:
-        shape, join, slot = self._shape, self._join, self._slot
+        shape, join, slot = self._shape, self.join, self._slot
         (outermost, outside, inside), (pushed, pushed_under) = self._frames, self._pushed
         bound: dict[str, Any] = {"running": running, "outermost": outermost, "outside": outside, "inside": inside}
         bound |= {"join": join, "batch": join.batch, "admits": join.batch.body.admits, "lets_leave": join.batch.leaving}
@@ -192,8 +182,7 @@ class DirectClauseCode(DirectText):
         """Return True; raise `LeftToClauses`, and let every other batch end by itself, if uses are limited."""
         if part.more is not None and "uses" in part.more:
             self._is_simple.clear()
-            reason = "an event has limited uses"
-            raise LeftToClauses(reason)
+            raise LeftToClauses("an event has limited uses")
         return True
 
     @property
@@ -269,7 +258,7 @@ class DirectClauseCode(DirectText):
         """)
         self._let_in()
         self._lines.add('here["stack"] = outside')
-        for one in self._join.installed:
+        for one in self.join.installed:
             self._lines.add(f"released{one.number}.clear()" if one.marks else "")
         if self._shape.combined is None:
             self._commit()
@@ -315,13 +304,13 @@ class DirectClauseCode(DirectText):
     def _commit(self) -> None:
         """Write that the batch ends as every other does; what completes a correlation is left to the clauses."""
         self._lines.add("batch.commit()")
-        if self._join.may_complete_early:
+        if self.join.may_complete_early:
             self._lines.add('if completes(arrived):\n    raise LeftToClauses("it completes")')
         self._lines.add("out += join.settle()")
 
     def _combine(self, shape: Shape) -> None:
         own = self._own
-        spaces = self._join.bindings.spaces
+        spaces = self.join.bindings.spaces
         self._lines.add(f"(come,) = fresh{own}")
         with self._lines.under(f"if come is not part{own}:"):  # a gate has made another event of it
             self._lines.add(f"part{own}, start, end = come, come.start, come.end")
@@ -332,8 +321,8 @@ class DirectClauseCode(DirectText):
         self._lines.add("tuples = 0")
         self._begin()
         near = [f"(part{step.slot}.more is None or unlimited(part{step.slot}))" for step in shape.steps]
-        if self._join.batch.body.is_filtered:
-            row = ", ".join(f"part{slot.index}" for slot in self._join.slots)
+        if self.join.batch.body.is_filtered:
+            row = ", ".join(f"part{slot.index}" for slot in self.join.slots)
             near.append(f"admits([{row}])")
         DirectLoops(shape, self._lines, self._constants, self._texts).write(" and ".join(near))
         self._lines.add("world.candidates += tuples")
@@ -400,7 +389,7 @@ class AsWritten:
         self._is_of_one = len({source for _, source in taking}) == 1
         self._world = join.world
 
-    def with_steps(self, *_: Any, **__: Any) -> Self:
+    def with_steps(self, **_: Any) -> Self:
         """Return this: it needs to know nothing of the engine, nor of what it follows."""
         return self
 
@@ -436,8 +425,7 @@ class AsWritten:
         """
         world, join = self._world, self.join
         if join.is_done:
-            reason = "it completes"
-            raise LeftToClauses(reason)
+            raise LeftToClauses("it completes")
         asks = not self._finishes and (world.deadlines.soon or join.has_played)
         if asks or (self._goes_on and any(event.weight < 0 or event.span is not None for event in out)):
             raise LeftToClauses(MORE + join.name)

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from cartesius.direct.leaving import Due
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
-    from cartesius.programs.steps import Steps
 
 
 def product_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
@@ -45,8 +44,8 @@ def product_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -
 class DirectCode(DirectText):
     """The function of one slot, and its text."""
 
-    def __init__(self, shape: Shape, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
-        super().__init__(shape.join, shape.slot, steps, lateness, **link)
+    def __init__(self, shape: Shape, **link: Unpack[Link]) -> None:
+        super().__init__(shape.join, shape.slot, **link)
         self._shape = shape
         self._others = shape.partners
         join = shape.join
@@ -69,14 +68,14 @@ class DirectCode(DirectText):
         """What the deadlines of its restrictions do."""
         takes = {index: one.taking() for index, one in self._all_places.items()}
         if self._windows is not None:
-            return {self._windows: freeing(self._join, self._windows, takes)}
+            return {self._windows: freeing(self.join, self._windows, takes)}
         return self._loops.leaving(takes)
 
     # -- finding out ---------------------------------------------------------------------------------------------------
 
     def _find_out(self) -> None:
         shape = self._shape
-        self._keys(but=None if shape.windows is None else self._join.bindings.window_space)
+        self._keys(but=None if shape.windows is None else self.join.bindings.window_space)
         if shape.windows is None:
             self._filter(shape.filters)
             self._meet()
@@ -86,7 +85,7 @@ class DirectCode(DirectText):
         known = ", ".join(self._known())
         self._lines.add("in_windows = []")
         with self._lines.under("for window in windows:"):
-            self._lines.add(f"key{self._join.bindings.window_space} = window")
+            self._lines.add(f"key{self.join.bindings.window_space} = window")
             self._meet()
             self._lines.add(f"in_windows.append((window, {known}))")
 
@@ -110,7 +109,7 @@ class DirectCode(DirectText):
     def _before_all(self) -> None:
         shape = self._shape
         stays = shape.rule or shape.uses or shape.gate or shape.orders or shape.sequence or shape.partial
-        is_in_order = self._join.batch.rank.is_oldest_first and (self._own == 0 or not shape.partners)
+        is_in_order = self.join.batch.rank.is_oldest_first and (self._own == 0 or not shape.partners)
         if stays or shape.takes_first or shape.transduces or not is_in_order:
             super()._before_all()
 
@@ -121,7 +120,7 @@ class DirectCode(DirectText):
         self._lines.add("tuples = 0")
         if shape.gate is not None:
             self._align()
-            self._lines.add(f"if not is_held:\n    number += {len(self._join.slots)}" if self._is_numbered else "")
+            self._lines.add(f"if not is_held:\n    number += {len(self.join.slots)}" if self._is_numbered else "")
             return
         self._lines.add("number += 1" if self._is_numbered and not self._reads else "")
         self._places.link(self._lines, shape.probed, self._constants)
@@ -205,7 +204,7 @@ class DirectCode(DirectText):
                     part.uses = n
             """)
             if index != own:
-                self._lines.add(self._join.slots[index].ledger.text(Fate.USED_UP, f"len(spent{index})"))
+                self._lines.add(self.join.slots[index].ledger.text(Fate.USED_UP, f"len(spent{index})"))
                 self._lines.add(f"""
                     for part, places in spent{index}:
                         memory{index}.take(part, places)
@@ -272,7 +271,7 @@ class DirectCode(DirectText):
             self._lines.add(self._count(None, gate=_place(gate, self._slot)))
         with self._lines.under("else:"):
             self._lines.add("stored = world.number")
-            for slot in self._join.slots:
+            for slot in self.join.slots:
                 entries, is_own = f"entries{slot.index}", slot is self._slot
                 self._lines.add("" if is_own else slot.ledger.text(None, "-1", gate=_place(gate, slot)))
                 self._lines.add(f"""

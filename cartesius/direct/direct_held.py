@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from cartesius.direct.direct_texts import Link, Make
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
-    from cartesius.programs.steps import Steps
 
 _WAITING: Final = frozenset({"on_close", "final"})
 _REPORTED: Final = """
@@ -102,8 +101,6 @@ class DirectHeldCode(DirectWindowed):
         slot: Where an event comes.
         opener: What opens the windows.
         closes: Whether deadlines give their totals as they are freed.
-        steps: What runs the steps as written.
-        lateness: That of the engine.
         **link: How it is linked with others.
     """
 
@@ -112,26 +109,24 @@ class DirectHeldCode(DirectWindowed):
         join: Join,
         slot: Slot,
         opener: Installed,
-        steps: Steps,
-        lateness: int | None,
         *,
         closes: bool = False,
         **link: Unpack[Link],
     ) -> None:
-        super().__init__(join, slot, opener, steps, lateness, **link)
+        super().__init__(join, slot, opener, **link)
         self._closes = closes
         self._tells_steps = True
 
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:
         """What the deadlines of windows do, which give totals."""
-        return {self._opener: Due((), Closing(self._join, self._opener))} if self._closes else {}
+        return {self._opener: Due((), Closing(self.join, self._opener))} if self._closes else {}
 
     def _found_out(self) -> list[str]:
         return ["windows", self._part, *self._known_keys]
 
     def _find_out(self) -> None:
-        self._keys(but=self._join.bindings.window_space)
+        self._keys(but=self.join.bindings.window_space)
         self._leave_without_keys("a key is null")
         self._lines.add(IN_WINDOWS)
         self._lines.add("" if self._closes else _REPORTED.replace("COPY", self._copy))
@@ -156,10 +151,8 @@ class DirectHeldCode(DirectWindowed):
 class DirectSessionCode(DirectText):
     """The function of one slot whose events come into sessions, which give their totals once they are over."""
 
-    def __init__(
-        self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None, **link: Unpack[Link]
-    ) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
+    def __init__(self, join: Join, slot: Slot, opener: Installed, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, **link)
         self._tells_steps = True
         node: Any = opener.node
         self._opener = opener
@@ -168,13 +161,13 @@ class DirectSessionCode(DirectText):
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:
         """What the deadlines of sessions do, which give totals."""
-        return {self._opener: Due((), Closing(self._join, self._opener))}
+        return {self._opener: Due((), Closing(self.join, self._opener))}
 
     def _found_out(self) -> list[str]:
         return ["first", "last", "touched", self._part, *self._known_keys]
 
     def _find_out(self) -> None:
-        self._keys(but=self._join.bindings.window_space)
+        self._keys(but=self.join.bindings.window_space)
         self._leave_without_keys("a key is null")
         under = "".join(f"key{space}, " for space in self._opener.prefix)
         self._lines.add(f"under = ({under})")

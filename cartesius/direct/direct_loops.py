@@ -111,7 +111,7 @@ class DirectLoops:
         yields = pattern.yields
         condition = ""
         if pattern.has_traced_where and not self._shape.is_alone:
-            condition = f"if {self._texts.of_all(pattern.conditions(), self._known())}:"
+            condition = f"if {self._texts.of_all(pattern.conditions, self._known())}:"
         elif body.where is not None:
             condition = f"if {self._constants.name(body.where)}({row}):"
         with ExitStack() as stack:

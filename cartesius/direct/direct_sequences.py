@@ -174,7 +174,7 @@ class DirectSequence:
         pattern, indexes = self._shape.join.pattern, {one.name: one.index for one in self._shape.join.slots}
         if not self.has_conditions:
             return ""
-        asked = [one for one in pattern.conditions() if max(indexes[name] for name in slots_of(one)) == slot]
+        asked = [one for one in pattern.conditions if max(indexes[name] for name in slots_of(one)) == slot]
         called = {index: part if index == slot else "None" for index in self._slots if index >= slot}
         return f" and {Texts(indexes, self._constants, called).of_all(asked)}" if asked else ""
 

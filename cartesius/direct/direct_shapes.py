@@ -152,7 +152,7 @@ def _objection_to_missing(join: Join, partial: PartialBatch) -> str:
         return "rows without a partner are taken back, or come again"
     if not isinstance(partial.rows, PartialRows) or len(partial.rows.trees) > 1:
         return "its body is asked which parts are missing, or nothing connects them"
-    if len(join.slots) != MAX_SLOTS or any(len(slots_of(one)) < MAX_SLOTS for one in join.pattern.conditions()):
+    if len(join.slots) != MAX_SLOTS or any(len(slots_of(one)) < MAX_SLOTS for one in join.pattern.conditions):
         return "parts of other than two slots may be missing, or a condition is on one alone"
     return ""
 
@@ -319,4 +319,4 @@ def _of_sequence(join: Join, sequence: Installed, steps: Iterable[Step]) -> str:
 
 def _are_of_slots(pattern: Pattern) -> bool:
     """Whether all conditions are known, and each reads a part."""
-    return pattern.has_traced_where and not pattern.is_generator and all(map(slots_of, pattern.conditions()))
+    return pattern.has_traced_where and not pattern.is_generator and all(map(slots_of, pattern.conditions))

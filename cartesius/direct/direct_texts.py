@@ -17,7 +17,7 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Required, TypeAlias, TypedDict, Unpack
 
 from cartesius.correlations.placements import gates_of
 from cartesius.data.calendars import is_dated
@@ -44,14 +44,17 @@ if TYPE_CHECKING:
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
+    from cartesius.direct.direct_clauses import AsWritten
     from cartesius.direct.leaving import Due, Leaving
     from cartesius.language.families import Slot
     from cartesius.programs.steps import Steps
     from cartesius.storage.kept_rows import KeptRows
 
     Make = Callable[..., "DirectText"]
-    """Makes a function, of the steps and the lateness of the engine, and of how it is linked with others (`Link`)."""
+    """Makes a function, of how it is linked (`Link`)."""
     Filters = Sequence[tuple[int, Installed]]
+    Linked: TypeAlias = "DirectText | AsWritten"
+    """One correlation of those that a push comes to."""
 
 SEVERAL: Final = "several results go on as one batch to "
 """Why a push is left to the clauses: a correlation, which is named then, needs them for that."""
@@ -159,8 +162,14 @@ class After(NamedTuple):
 
 
 class Link(TypedDict, total=False):
-    """How a function is linked with others, which are of other correlations and run in the same push."""
+    """How a function is linked with its engine, and with others, of other correlations, that run in the same push."""
 
+    steps: Required[Steps]
+    """What runs the steps as written."""
+    lateness: Required[int | None]
+    """That of the engine; None: its clock stands."""
+    leaving: Leaving
+    """What meets the deadlines, of the first one."""
     follows: bool
     """Whether it is a generator that follows the first."""
     of_results: bool
@@ -175,34 +184,6 @@ class Link(TypedDict, total=False):
     """The rows of a table that are kept once for all who read them, of the first one."""
 
 
-class Linked(Protocol):
-    """One correlation of those that a push comes to."""
-
-    @property
-    def join(self) -> Join:
-        """It."""
-        ...
-
-    @property
-    def why(self) -> str:
-        """Why it calls clauses, if it does."""
-        ...
-
-    @property
-    def dues(self) -> Mapping[Installed, Due]:
-        """What the deadlines of its restrictions do, as far as that is known."""
-        ...
-
-    @property
-    def function(self) -> Callable[..., Any]:
-        """What does it."""
-        ...
-
-    def shown(self) -> str:
-        """Return it as text."""
-        ...
-
-
 class DirectText(ABC):
     """The function of one slot, and its text.
 
@@ -214,8 +195,6 @@ class DirectText(ABC):
     Args:
         join: The correlation.
         slot: Where an event comes.
-        steps: What runs the steps as written.
-        lateness: That of the engine; None: its clock stands.
         **link: How it is linked with others; by itself it is all that a push does.
     """
 
@@ -224,15 +203,9 @@ class DirectText(ABC):
     why: str = ""
     """Why it calls clauses, if it does."""
 
-    def __init__(
-        self,
-        join: Join,
-        slot: Slot,
-        steps: Steps,
-        lateness: int | None,
-        **link: Unpack[Link],
-    ) -> None:
-        self._join = join
+    def __init__(self, join: Join, slot: Slot, **link: Unpack[Link]) -> None:
+        steps, self._lateness = link["steps"], link["lateness"]
+        self.join = join
         self._slot = slot
         self._own = slot.index
         self._others = [one.index for one in join.slots if one is not slot]
@@ -243,8 +216,7 @@ class DirectText(ABC):
         self._of_results = link.get("of_results", False)
         self._reads = link.get("reads", False)
         self._kept = link.get("kept")
-        self._lateness = lateness
-        self._meets = lateness is not None  # what is due before the event
+        self._meets = self._lateness is not None  # what is due before the event
         self._is_final = steps.program.may_hold_strands  # whether what clauses have done cannot be undone
         self._tells_steps = join.batch.tells_steps  # whether results have the number of their step
         self._n_steps = "1 + (0 if met is None else met.steps)" if self._meets else "1"
@@ -260,17 +232,13 @@ class DirectText(ABC):
         self._windows: Installed | None = None  # what opens those that an event comes into at once
         world, body = join.world, join.batch.body
         self._scope = {**SCOPE, **names_of(join.slots), "world": world, "journal": world.journal, "fates": world.fates}
-        self._scope |= {"steps": steps, "lateness": lateness, "output": join.name, "source": slot.source}
+        self._scope |= {"steps": steps, "lateness": self._lateness, "leaving": link.get("leaving")}
+        self._scope |= {"output": join.name, "source": slot.source}
         self._scope |= {"deadlines": world.deadlines, "correlation": join.number, "reactive": slot.reactive}
         self._scope |= {"where": body.where, "yields": body.yields}
-        self._after = [(one, one.make(steps, None, follows=True)) for one in link.get("after", ())]
+        self._after = [(one, one.make(steps=steps, lateness=None, follows=True)) for one in link.get("after", ())]
         self._scope["joins"] = [link.join for link in self.links]  # which may let events go on at their doors
         self._told = [_results(number) for number in link.get("told", (0,))]
-
-    def meet_by(self, leaving: Leaving) -> Self:
-        """Say what meets the deadlines; return the code."""
-        self._scope["leaving"] = leaving
-        return self
 
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:
@@ -283,11 +251,6 @@ class DirectText(ABC):
         self._write()
         bound = self._scope | {f"follow{place}": code.function for place, (_, code) in enumerate(self._after, 1)}
         return define("follow" if self._follows else "push", self._lines.text, bound | self._constants.bound)
-
-    @property
-    def join(self) -> Join:
-        """The correlation."""
-        return self._join
 
     @property
     def _is_numbered(self) -> bool:
@@ -328,8 +291,8 @@ class DirectText(ABC):
 
     def _head(self) -> list[str]:
         """Return what stands above the text."""
-        restrict = " | ".join(map(repr, self._join.pattern.restrictions)) or "nothing: the whole product"
-        return [f"{self._join.name}, when an event comes to {self._slot.name!r}", f"restricted by {restrict}"]
+        restrict = " | ".join(map(repr, self.join.pattern.restrictions)) or "nothing: the whole product"
+        return [f"{self.join.name}, when an event comes to {self._slot.name!r}", f"restricted by {restrict}"]
 
     def _write(self) -> None:
         """Write the function."""
@@ -405,7 +368,7 @@ class DirectText(ABC):
 
     def _before_all(self) -> None:
         """Write what comes before the results of one batch are looked at, of one that follows."""
-        reason = f"{SEVERAL}{self._join.name}"
+        reason = f"{SEVERAL}{self.join.name}"
         self._lines.add(f"if len(results) > 1:\n    raise LeftToClauses({reason!r})")
 
     def _after_all(self) -> None:
@@ -442,7 +405,7 @@ class DirectText(ABC):
         """Write what meets what is due before, by clauses if functions know too little of it."""
         if not self._meets:
             return
-        if self._join.world.deadlines.floored:  # which floors pass is found out by clauses
+        if self.join.world.deadlines.floored:  # which floors pass is found out by clauses
             self._lines.add(_MOVE_CLOCK)
             return
         with self._lines.under("if heap and heap[0][0] < passed:"):
@@ -537,7 +500,7 @@ class DirectText(ABC):
 
     def _keys(self, but: int | None = None) -> None:
         """Write what reads the keys of the event, ``but`` the window that it is yet to come into."""
-        for space, by in enumerate(self._join.bindings.spaces):
+        for space, by in enumerate(self.join.bindings.spaces):
             if self._own not in by:
                 continue
             if space == but:
@@ -555,17 +518,17 @@ class DirectText(ABC):
     @property
     def _known_keys(self) -> list[str]:
         """The names of the keys of the event."""
-        return [f"key{space}" for space, by in enumerate(self._join.bindings.spaces) if self._own in by]
+        return [f"key{space}" for space, by in enumerate(self.join.bindings.spaces) if self._own in by]
 
     def _leave_without_keys(self, reason: str, known: Callable[[Any], str | None] = lambda _: None) -> None:
         """Write that an event is set aside by the clauses if it has not all keys; some texts of them are ``known``."""
-        for needed in self._join.bindings.needed[self._own]:
+        for needed in self.join.bindings.needed[self._own]:
             found = known(needed.compute) or f"{self._constants.name(needed.compute)}(value)"
             self._lines.add(f'if is_null({found}):\n    raise LeftToClauses("{reason}")')
 
     def _entry(self, more: str = "None") -> None:
         """Write what makes an entry of the event, whose keys are known."""
-        spaces, part = self._join.bindings.spaces, self._part
+        spaces, part = self.join.bindings.spaces, self._part
         keys = "".join(f"key{space}, " if self._own in by else "ABSENT, " for space, by in enumerate(spaces))
         self._lines.add(f"""
             {part} = new(Entry)
@@ -684,8 +647,7 @@ def widen(lines: Lines, others: Iterable[str], *, may_miss: bool = False) -> Non
 def there(key: Any) -> Any:
     """Return a key at the door; raise `LeftToClauses` if it is null: then the event is set aside."""
     if checked_key(key, "key_by") is None:
-        reason = "a key is null"
-        raise LeftToClauses(reason)
+        raise LeftToClauses("a key is null")
     return key
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from cartesius.direct.direct_texts import Link, Make
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
-    from cartesius.programs.steps import Steps
     from cartesius.rows.enumeration import Link as Equality
 
 TWO: Final = 2
@@ -111,8 +110,8 @@ def _branches(links: list[Equality], count: int, root: int) -> tuple[Branch, ...
 class TreeChange(JoinChange):
     """The function of one slot, and its text."""
 
-    def __init__(self, shape: TreeShape, steps: Steps, lateness: int | None, **link: Unpack[Link]) -> None:
-        super().__init__(shape.join, shape.slot, steps, lateness, **link)
+    def __init__(self, shape: TreeShape, **link: Unpack[Link]) -> None:
+        super().__init__(shape.join, shape.slot, **link)
         self._shape = shape
         for slot in shape.join.slots:
             self._scope |= {f"probe{slot.index}_{p}": probe for p, probe in enumerate(slot.memory.probes)}
@@ -174,7 +173,7 @@ class TreeChange(JoinChange):
             """)
 
     def _get(self, slot: int, position: int, by: str) -> str:
-        is_indexed = (position,) in self._join.slots[slot].memory.parts()[1]
+        is_indexed = (position,) in self.join.slots[slot].memory.parts()[1]
         return f"{table_name(slot, (position,))}.get({by})" if is_indexed else f"memory{slot}.row({by})"
 
     def _exists(self, names: dict[int, str], slots: Iterable[int]) -> str:
@@ -182,7 +181,7 @@ class TreeChange(JoinChange):
         return " and ".join([f"{names[slot]} is not None" for slot in slots if slot not in self._shape.missing])
 
     def _body(self, names: dict[int, str]) -> str:
-        return f"yields([{', '.join([names[slot.index] for slot in self._join.slots])}])[0]"
+        return f"yields([{', '.join([names[slot.index] for slot in self.join.slots])}])[0]"
 
     # -- the rows of the root ------------------------------------------------------------------------------------------
 

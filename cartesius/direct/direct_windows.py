@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from cartesius.expressions.expressions import Expression
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
-    from cartesius.programs.steps import Steps
 
 _KNOWN: Final = frozenset({Regular, TakeBack, Aggregate, Now, Let})
 IN_WINDOWS: Final = """
@@ -116,10 +115,8 @@ def freeing(join: Join, opener: Installed, takes: Mapping[int, Callable[[Entry],
 class DirectWindowed(DirectText):
     """The function of one slot whose events come into windows of one size."""
 
-    def __init__(
-        self, join: Join, slot: Slot, opener: Installed, steps: Steps, lateness: int | None, **link: Unpack[Link]
-    ) -> None:
-        super().__init__(join, slot, steps, lateness, **link)
+    def __init__(self, join: Join, slot: Slot, opener: Installed, **link: Unpack[Link]) -> None:
+        super().__init__(join, slot, **link)
         self._opener = opener
         self._scope |= in_windows(opener)
 
@@ -159,10 +156,8 @@ class DirectTotalsCode(DirectWindowed):
     They are by a ``key`` beside the window, or by the window itself.
     """
 
-    def __init__(
-        self, join: Join, opener: Installed, key: Expression, steps: Steps, lateness: int | None, **link: Unpack[Link]
-    ) -> None:
-        super().__init__(join, join.slots[0], opener, steps, lateness, **link)
+    def __init__(self, join: Join, opener: Installed, key: Expression, **link: Unpack[Link]) -> None:
+        super().__init__(join, join.slots[0], opener, **link)
         batch, output = join.batch, join.batch.output
         assert isinstance(output, Totals)  # Invariant: `totals_of` has seen that
         assert batch.windows is not None  # Invariant: likewise
@@ -195,7 +190,7 @@ class DirectTotalsCode(DirectWindowed):
             lines.add(f"part0 = Entry(value, start, end, {self.identity})")
             lines.add(f"by = {self._texts.of(key)}")
         self._leave_without_keys("a key is null", lambda one: "by" if _reads(one, name) else None)
-        self._filter(filters_of(self._join, self._slot), "len(windows)")
+        self._filter(filters_of(self.join, self._slot), "len(windows)")
         lines.add("element = lift(value)" if of_first(self._group.lift) else "")
         with lines.under("for window in windows:"):
             lines.add(f"key = {'window' if of_window else '(by, window)'}")

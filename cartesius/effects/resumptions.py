@@ -42,12 +42,11 @@ running: Callable[[], Any] = getcurrent
 class Tail:
     """The answer of a ctl clause that resumes as the last thing it does: the prompt does it, in constant space."""
 
-    __slots__ = ("error", "resumption", "value")
+    __slots__ = ("resumption", "value")
 
-    def __init__(self, resumption: Resumption, value: object, error: BaseException | None) -> None:
+    def __init__(self, resumption: Resumption, value: object) -> None:
         self.resumption = resumption
         self.value = value
-        self.error = error
 
 
 class Prompt:
@@ -98,7 +97,7 @@ class Prompt:
             del message
             if not isinstance(answer, Tail):
                 return answer
-            value, error = answer.value, answer.error
+            value, error = answer.value, None
             target = answer.resumption.take()
             if answer.resumption.prompt is not self:
                 return answer.resumption.prompt.drive(target, value, error)
@@ -229,7 +228,7 @@ class Resumption(Generic[Value, Answer]):
     def tail(self, value: Value) -> Answer: ...
     def tail(self, value: Any = None) -> Any:
         """Resume as the last act of a clause: ``return resume.tail(value)``; runs in constant stack space."""
-        return Tail(self, value, None)
+        return Tail(self, value)
 
     def drop(self) -> None:
         """Abandon the computation: its ``finally`` blocks run now, under its handlers and those in force here.

@@ -113,11 +113,11 @@ def _push_many(engine: Engine, taken: int, batch: dict[str, dict[str, list[Any]]
     """Push what was taken of a batch: the first rows in the order of arrival, in which each column is."""
     first = {name: bisect_left(columns["order"], taken) for name, columns in batch.items()}
     rows = {name: {one: column[: first[name]] for one, column in batch[name].items()} for name in batch if first[name]}
-    events = engine._events + taken
+    events = engine._world.events + taken
     with suppress(NotStorable):  # what they give may be no columns, though they stand
         engine.push_many(rows)
-    if engine._events != events:
-        message = f"push_many: expected {taken} events to be taken but got {engine._events - events + taken}"
+    if engine._world.events != events:
+        message = f"push_many: expected {taken} events to be taken but got {engine._world.events - events + taken}"
         raise SnapshotMismatch(message)
 
 

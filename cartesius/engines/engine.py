@@ -608,7 +608,7 @@ class Engine(EngineCore[Result]):
         """What the engine holds and has done."""
         self._check_thread("stats")
         given_up = self._steps.given_up.by_reason()
-        return measure(self._program.joins, self._events, self._world.candidates, given_up)
+        return measure(self._program.joins, self._world.events, self._world.candidates, given_up)
 
     # -- state ---------------------------------------------------------------------------------------------------------
 

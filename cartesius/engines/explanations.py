@@ -133,7 +133,7 @@ def _lines(join: Join, owners: Mapping[SharedMemory, str], partitioning: str, ti
 
 def _called(join: Join) -> dict[FunctionType, str]:
     """Return the functions that bodies which run as written call, with where they are: a snapshot depends on them."""
-    bodies = [body for body in (join.pattern._where, join.pattern._yields) if isinstance(body, FunctionType)]
+    bodies = [body for body in (join.pattern.where, join.pattern.yields) if isinstance(body, FunctionType)]
     called = [function for body in bodies for function in called_by(body)]
     return {one: f"line {one.__code__.co_firstlineno} of {one.__code__.co_filename}" for one in called}
 

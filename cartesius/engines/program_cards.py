@@ -69,8 +69,8 @@ def _correlation(join: Join) -> Card:
             [repr(one), _digest((dict(one.configuration), dict(one._states), describe_clauses(type(one))))]
             for one in pattern.restrictions
         ],
-        "where": _body(pattern._where),
-        "yields": _body(pattern._yields),
+        "where": _body(pattern.where),
+        "yields": _body(pattern.yields),
     }
 
 

@@ -116,7 +116,7 @@ def gone_on(
     new = Engine(*now, lateness=lateness, on_error=on_error, _layout=saved["layout"])
     load_engine(new, saved)
     clock = new._world.clock
-    time = max(new._latest, EARLIEST if clock == LATEST else clock)
+    time = max(new._world.latest, EARLIEST if clock == LATEST else clock)
     changed: dict[Reactive, list[Event]] = {}
     for was, is_ in zip(old._program.joins, new._program.joins, strict=True):
         if _is_view(is_):

@@ -62,10 +62,10 @@ def save_engine(engine: EngineCore, memory: SaveMemory = save_entries) -> dict[s
         _check_quiescent(join)
     homes: dict[int, tuple[int, int]] = {}
     return {
-        "events": engine._events,
-        "latest": engine._latest,
+        "events": engine._world.events,
+        "latest": engine._world.latest,
         "touched": engine._is_touched,
-        "ended": sorted(engine._program.names[reactive] for reactive in engine._ended),
+        "ended": sorted(engine._program.names[reactive] for reactive in engine._world.ended),
         "eaten": {name: prefix.eaten for name, prefix in engine._prefixes.of.items()},
         "kept": {
             name: list(engine._program.kept[table].rows().items())
@@ -93,8 +93,8 @@ def _check_quiescent(join: Join) -> None:
 def load_engine(engine: EngineCore, state: Mapping[str, Any], memory: LoadMemory = load_entries) -> None:
     """Bring the state of an engine back; ``memory`` brings back what the one given to `save_engine` has saved."""
     joins = engine._program.joins
-    engine._events, engine._latest, engine._is_touched = state["events"], state["latest"], state["touched"]
-    engine._ended = frozenset(engine.inputs[name] for name in state["ended"])
+    engine._world.events, engine._world.latest, engine._is_touched = state["events"], state["latest"], state["touched"]
+    engine._world.ended = frozenset(engine.inputs[name] for name in state["ended"])
     for name, eaten in state["eaten"].items():
         engine._prefixes.of[name].eaten = eaten
     for name, rows in state["kept"].items():

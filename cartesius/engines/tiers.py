@@ -54,7 +54,7 @@ def _but(engine: EngineCore, *inputs: Reactive) -> str:
     left = engine._steps.given_up.by_reason(*inputs)
     reasons = "; ".join(f"{many}: {reason}" for reason, many in left.items())
     return (
-        f"; of {engine._events} so far {sum(left.values())} were left to the clauses as written ({reasons})"
+        f"; of {engine._world.events} so far {sum(left.values())} were left to the clauses as written ({reasons})"
         if left
         else ""
     )

@@ -67,7 +67,7 @@ class Alternative:
         return f"{self.place + 1} of {self.group.size}"
 
 
-_MADE_ONCE = frozenset({"_conditions", "_lenient", "_own", "body"})
+_MADE_ONCE = frozenset({"conditions", "_lenient", "_own", "body"})
 
 
 class Pattern:
@@ -93,13 +93,13 @@ class Pattern:
         self.is_generator = is_generator
         self.alternative: Alternative | None = None
         self.untraced: list[str] = []
-        self._where = self._prepare(where, "where") if where is not None else None
-        self._yields = self._prepare(yields, "yields", traced=not is_generator)
+        self.where = self._prepare(where, "where") if where is not None else None
+        self.yields = self._prepare(yields, "yields", traced=not is_generator)
         self.equalities = self._equalities()
         self._as_written = self
 
     def _equalities(self) -> list[tuple[tuple[str, Expression], tuple[str, Expression]]]:
-        return [pair for condition in self.conditions() if (pair := equality_of(condition, self.lists))]
+        return [pair for condition in self.conditions if (pair := equality_of(condition, self.lists))]
 
     def _prepare(self, body: Body, call: str, *, traced: bool = True) -> Body:
         if isinstance(body, Expression):
@@ -190,8 +190,8 @@ class Pattern:
         slots = ", ".join(f"{slot} = {one.name}{self.shown_count(slot)}" for slot, one in self.variables.items())
         rows = [
             ("variables", slots),
-            ("where", _body_text(self._where) if self._where is not None else "every combination"),
-            ("yields", _body_text(self._yields)),
+            ("where", _body_text(self.where) if self.where is not None else "every combination"),
+            ("yields", _body_text(self.yields)),
             ("restrictions", " | ".join(map(repr, self.restrictions)) or "none: the whole product"),
         ]
         return panel(table((), rows, caption=self.name))
@@ -200,40 +200,27 @@ class Pattern:
         """Leave out, for a copy or another process, what is made once for all engines: it follows from the rest."""
         return {name: value for name, value in vars(self).items() if name not in _MADE_ONCE}
 
-    def conditions(self) -> Sequence[Expression]:
-        """Return the conditions of a traced ``where`` in the order in which they are asked: those of an index first."""
-        return self._conditions
-
     @cached_property
-    def _conditions(self) -> list[Expression]:
-        if not isinstance(self._where, Expression):
+    def conditions(self) -> Sequence[Expression]:
+        """The conditions of a traced ``where`` in the order in which they are asked: those of an index first."""
+        if not isinstance(self.where, Expression):
             return []
-        return sorted(conjuncts(self._where), key=lambda one: equality_of(one, self.lists) is None)
+        return sorted(conjuncts(self.where), key=lambda one: equality_of(one, self.lists) is None)
 
     @property
     def is_where_traced(self) -> bool:
         """Whether ``where`` is known as an expression (or absent)."""
-        return not self.is_generator and (self._where is None or isinstance(self._where, Expression))
+        return not self.is_generator and (self.where is None or isinstance(self.where, Expression))
 
     @property
     def has_traced_where(self) -> bool:
         """Whether there is a ``where`` that is known as an expression, also beside a body in direct style."""
-        return isinstance(self._where, Expression)
+        return isinstance(self.where, Expression)
 
     @property
     def is_direct(self) -> bool:
         """Whether the body is a generator function alone."""
-        return self.is_generator and self._where is None
-
-    @property
-    def where(self) -> Body | None:
-        """The condition, as an expression if it traced."""
-        return self._where
-
-    @property
-    def yields(self) -> Body:
-        """What is yielded, as an expression if it traced."""
-        return self._yields
+        return self.is_generator and self.where is None
 
     def leniently(self) -> Pattern:
         """Return the pattern as an engine runs it in which what raises is unknown; what it is called stays the same."""
@@ -243,7 +230,7 @@ class Pattern:
     def _lenient(self) -> Pattern:
         found = copy(self)
         found._as_written = self
-        found._where, found._yields = lenient(self._where), lenient(self._yields)
+        found.where, found.yields = lenient(self.where), lenient(self.yields)
         found.restrictions = tuple(restriction.leniently() for restriction in self.restrictions)
         found.equalities = found._equalities()
         return found
@@ -252,8 +239,8 @@ class Pattern:
     def body(self) -> tuple[Callable[[Any], Any] | None, Callable[[Any], list[Any]]]:
         """``where`` and ``yields`` as functions of a row; the latter returns the list of what is yielded."""
         slots = {name: index for index, name in enumerate(self.slots)}
-        where = None if self._where is None else self._condition(self._where, slots)
-        produce = self._compile(self._yields, slots)
+        where = None if self.where is None else self._condition(self.where, slots)
+        produce = self._compile(self.yields, slots)
         if self.is_generator:
             return where, lambda row: list(produce(row))
         return where, lambda row: [produce(row)]
@@ -264,7 +251,7 @@ class Pattern:
             if self.absent.names:
                 self.absent.check_untraced([name for name, _ in self._parameters(where, "where")], self.untraced)
             return self._compile(where, slots)
-        checks = [evaluator(one, slots) for one in self.absent.of_rows(self.conditions())]
+        checks = [evaluator(one, slots) for one in self.absent.of_rows(self.conditions)]
         return checks[0] if len(checks) == 1 else partial(all_hold, checks)
 
     def _compile(self, body: Body, slots: Mapping[str, int]) -> Callable[[Any], Any]:
@@ -296,7 +283,7 @@ class Pattern:
             f"{describe_clauses(type(r))})"
             for r in written.restrictions
         )
-        bodies = [describe(body) for body in (written._where, written._yields)]
+        bodies = [describe(body) for body in (written.where, written.yields)]
         place = "" if self.alternative is None else f"alternative {self.alternative}: "
         return f"{place}correlate({slots}; where {bodies[0]}; yields {bodies[1]}; restrict {restrictions})"
 
@@ -315,7 +302,7 @@ class Pattern:
         """What it does with its slots, as text; once for all programs, as a pack of rules says much."""
         restrictions = [(type(one), dict(one.configuration)) for one in self.restrictions]
         try:
-            return describe((restrictions, self._where, self._yields), by_identity=True)
+            return describe((restrictions, self.where, self.yields), by_identity=True)
         except NotStorable:
             return None
 

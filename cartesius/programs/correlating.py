@@ -303,12 +303,9 @@ def correlate(
         trial = Join(pattern, own, 0, World(timedelta(microseconds=1), is_trial=True))  # what does not fit is refused
         trial.drop()
         check_order(trial)
-        return Reactive(own, table=_is_table(restrictions), type=type, order=given_order(trial), pattern=pattern)
+        is_table = any(facts.makes_table(restriction) for restriction in restrictions)
+        return Reactive(own, table=is_table, type=type, order=given_order(trial), pattern=pattern)
 
     if yields is None:
         return lambda body: build(body, is_generator=True)
     return build(yields, is_generator=False)
-
-
-def _is_table(restrictions: tuple[Restriction, ...]) -> bool:
-    return any(facts.makes_table(restriction) for restriction in restrictions)

@@ -9,11 +9,13 @@ Source: SEMANTICS 2.6.
 from __future__ import annotations
 
 from itertools import product as cartesian_product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
 
 from cartesius.data.entries import FRESH, GONE, Candidate
 from cartesius.rows.enumeration import Link, newest_first
-from cartesius.rows.partial_rows import has_met
+from cartesius.rows.partial_rows import PartialRows, has_met
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,22 +25,15 @@ if TYPE_CHECKING:
     from cartesius.storage.memories import Memory
 
 
+@attrs.frozen(eq=False)
 class AskedRows:
     """The maximal partial rows over ``memories`` for which ``holds``."""
 
-    def __init__(
-        self,
-        memories: Sequence[Memory],
-        links: Sequence[Link],
-        optional: Sequence[bool],
-        holds: Callable[[Candidate], bool],
-        rank: Rank,
-    ) -> None:
-        self.memories = memories
-        self.links = links
-        self.optional = optional
-        self.rank = rank
-        self.holds = holds
+    memories: Sequence[Memory]
+    links: Sequence[Link]
+    optional: Sequence[bool]  # of each slot whether its part may be missing
+    holds: Callable[[Candidate], bool]
+    rank: Rank
 
     def changes(
         self, fresh: Sequence[Sequence[Entry]], gone: Sequence[Sequence[Entry]]
@@ -99,3 +94,7 @@ class AskedRows:
                 if value is None or value != self.memories[link.right].probes[link.right_position](right):
                     return False
         return True
+
+
+MaximalRows: TypeAlias = AskedRows | PartialRows
+"""What `optionally` enumerates, whether its conditions are asked or known."""

@@ -196,7 +196,7 @@ def listings_of(
     found = {}
     for slot in slots:
         if slot.n is not None:
-            found[slot.index] = listing = Listing(slot.name, slot.n, slot.memory, pattern.conditions(), index)
+            found[slot.index] = listing = Listing(slot.name, slot.n, slot.memory, pattern.conditions, index)
             if slot.n > 1:
                 ends = ((link, link.seen_from(slot.index)) for link in links)
                 listing.alike = {seen[0]: link.skips_null for link, seen in ends if seen is not None}

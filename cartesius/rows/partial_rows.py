@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from copy import copy
 from itertools import product as cartesian_product
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from cartesius.data.entries import FRESH, GONE, Candidate
 from cartesius.errors import InvalidArgument
@@ -26,7 +26,7 @@ from cartesius.rows.enumeration import Link, Step, key_of, newest_first, step_to
 from cartesius.storage.memories import NOWHERE, is_exact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from cartesius.data.entries import Entry
     from cartesius.language.families import Slot
@@ -34,26 +34,6 @@ if TYPE_CHECKING:
     from cartesius.storage.memories import Memory
 
 MAX_SLOTS = 2
-
-
-class MaximalRows(Protocol):
-    """What `optionally` enumerates, whether its conditions are known or asked."""
-
-    optional: Sequence[bool]  # of each slot whether its part may be missing
-
-    def changes(
-        self, fresh: Sequence[Sequence[Entry]], gone: Sequence[Sequence[Entry]]
-    ) -> tuple[list[Candidate], list[Candidate]]:
-        """Return the rows that a batch takes away and those that it adds, each in order."""
-
-    def containing(self, pins: Mapping[int, Entry | None], skip: int) -> Iterable[Candidate]:
-        """Return the rows that have what is pinned, without what is in state ``skip``, in order."""
-
-    def partners(self, slot: int, entry: Entry) -> Iterable[Entry]:
-        """Return the entries that match one of ``slot``."""
-
-    def met_without(self, slot: int, spaces: Collection[int]) -> set[int]:
-        """Return the slots that may have a part in a row of an event of ``slot`` that has no key in some spaces."""
 
 
 def has_met(row: Candidate) -> bool:

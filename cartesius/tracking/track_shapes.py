@@ -246,7 +246,7 @@ def _kind_pruned(
         return "what began first may be too old when it is complete, so any number that began later must be kept"
     if not join.pattern.is_where_traced:
         return f"it is not known which parts fit by themselves: {join.pattern.untraced[0]}"
-    joint = next((one for one in join.pattern.conditions() if len(slots_of(one)) != 1), None)
+    joint = next((one for one in join.pattern.conditions if len(slots_of(one)) != 1), None)
     if joint is not None:
         return f"what fits depends on what has begun, by {show(joint)}, so any number may wait"
     return Kind.SINGLE

@@ -245,7 +245,7 @@ def test_a_small_batch_does_not_take_over_what_many_rows_have_left():
         for one in (engine, reference):
             one.push(X, {"k": at, "v": 1}, at)
     for length, why in [(10, "it is small beside what is held"), (13, ""), (1, ""), (5, "")]:
-        start = engine.stats.events if length == 10 else engine._events
+        start = engine.stats.events if length == 10 else engine._world.events
         rows = [([X, Y, Z][at % 3], {"k": at % 5, "v": at}, at) for at in range(start, start + length)]
         assert batched(engine, rows) == [
             (one.value, one.start, one.end) for row in rows for one in reference.push(*row)

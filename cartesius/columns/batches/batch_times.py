@@ -33,11 +33,10 @@ if TYPE_CHECKING:
 
 def with_times(engine: EngineCore, feed: Feed) -> Feed:
     """Return what comes with its times; raise `NotColumnar` if 64 bits may not hold what is computed of them."""
-    latest, clock = engine._latest, engine._world.clock
+    latest, clock = engine._world.latest, engine._world.clock
     known = [abs(time) for time in (latest, clock, engine._lateness or 0) if time != EARLIEST]
     if max(known) > FAR:
-        reason = "times are far from 0"
-        raise NotColumnar(reason)
+        raise NotColumnar("times are far from 0")
     feed = timed(feed, latest, clock)
     for rows in feed.rows.values():
         rows.check_times()
@@ -63,14 +62,13 @@ def by_the_clock(
     if lateness is None:
         clock = np.full(feed.steps, int(world.clock), np.int64)
     else:
-        latest = ends if engine._latest == EARLIEST else np.maximum(ends, int(engine._latest))
+        latest = ends if engine._world.latest == EARLIEST else np.maximum(ends, int(engine._world.latest))
         clock = np.maximum.accumulate(latest)
         clock -= lateness
         if world.clock != EARLIEST:
             np.maximum(clock, int(world.clock), out=clock)
         if any(item[3].join in timeless for item in world.deadlines.heap):
-            reason = "deadlines are due"
-            raise NotColumnar(reason)
+            raise NotColumnar("deadlines are due")
     is_late = ends < clock
     moment = Moment(feed.steps, clock, meets_deadlines=lateness is not None)
     if not is_late.any():
@@ -82,8 +80,7 @@ def by_the_clock(
         bound = engine._program.bound.get(reactive, ())
         keeping = [join not in timeless for join, index in bound if join.slots[index].keeps_late]
         if keeping and mine.any() and not (all(keeping) and len(keeping) == len(bound)):
-            reason = "late events count for some time"
-            raise NotColumnar(reason)
+            raise NotColumnar("late events count for some time")
         if keeping:
             rest[reactive] = one  # the stages look at the clock themselves
             continue
@@ -93,7 +90,7 @@ def by_the_clock(
         for position, value, start, end in zip(
             positions, values, aside.start.tolist(), aside.end.tolist(), strict=True
         ):
-            event = Event(value, start, end, 1, name, (name, engine._events + 1 + position))
+            event = Event(value, start, end, 1, name, (name, engine._world.events + 1 + position))
             reason = f"its end {show(end)} is before the clock {show(int(clock[position]))}"
             late.append((position, (event, name, reason)))
         rest[reactive] = one.take(np.flatnonzero(~mine))

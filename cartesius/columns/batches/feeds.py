@@ -110,9 +110,7 @@ class _Columns:
         self.length = table.num_rows
         self.columns = {field.name: (table.column(place), field) for place, field in enumerate(table.schema)}
         if len(self.columns) < table.num_columns:
-            raise InvalidArgument(
-                self._wrong("columns of different names", f"the names {table.column_names}", "rename")
-            )
+            raise self._wrong("columns of different names", f"the names {table.column_names}", "rename")
         if not TAKEN.isdisjoint(self.columns):
             raise InvalidArgument(taken(self.columns))
         self.order = self._ints(ORDER)
@@ -123,13 +121,13 @@ class _Columns:
         )
         if (self.start is None) != (self.end is None) or (self.at is not None and self.start is not None):
             got = " and ".join(name for name in ("at", "start", "end") if getattr(self, name) is not None)
-            raise InvalidArgument(self._wrong("`at`, or `start` and `end`", got, "give one or the other"))
+            raise self._wrong("`at`, or `start` and `end`", got, "give one or the other")
         self.start, self.end = (self.at, self.at) if self.start is None else (self.start, self.end)
         self.is_timed = self.start is not None
         if self.start is not None and self.end is not None and (wrong := np.flatnonzero(self.start > self.end)).size:
             row = int(wrong[0])
             got = f"{self.start[row]}..{self.end[row]} in row {row}"
-            raise InvalidArgument(self._wrong("intervals with start ≤ end", got, "swap them"))
+            raise self._wrong("intervals with start ≤ end", got, "swap them")
         self.deletes = self._deleted() if reactive.table else None
         self.key = self._given_keys() if reactive.table and reactive.key is UNDECLARED else None
         self.payload = self._payload()
@@ -144,22 +142,22 @@ class _Columns:
             return pa.Table.from_batches([columns])
         if not isinstance(columns, Mapping):
             fix = "give a pyarrow table, or a mapping from names to arrays: of a pandas frame dict(frame)"
-            raise InvalidArgument(self._wrong("columns", _shown(columns), fix))
+            raise self._wrong("columns", _shown(columns), fix)
         given = []
         for name, column in columns.items():
             try:
                 array, field = column_of(pa.array(column) if name in TIMES and _are_datetimes(column) else column)
             except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
                 fix = "give an array, or a list of values of Python"
-                raise InvalidArgument(self._wrong(f"a column in {name!r}", str(error), fix)) from None
+                raise self._wrong(f"a column in {name!r}", str(error), fix) from None
             given.append((array, field.with_name(str(name))))
         lengths = {field.name: len(array) for array, field in given}
         if len(set(lengths.values())) > 1:
-            raise InvalidArgument(self._wrong("columns of one length", f"the lengths {lengths}", "mend them"))
+            raise self._wrong("columns of one length", f"the lengths {lengths}", "mend them")
         return pa.Table.from_arrays([array for array, _ in given], schema=pa.schema([field for _, field in given]))
 
-    def _wrong(self, expected: str, got: str, fix: str) -> str:
-        return f"push_many: expected {expected} for {self.name!r} but got {got}; {fix}"
+    def _wrong(self, expected: str, got: str, fix: str) -> InvalidArgument:
+        return InvalidArgument(f"push_many: expected {expected} for {self.name!r} but got {got}; {fix}")
 
     def _ints(self, name: str) -> NDArray[np.int64] | None:
         if name not in self.columns:
@@ -172,7 +170,7 @@ class _Columns:
             if (field.metadata or {}).get(KIND):  # a list that is no array of one type, as text
                 got = "what no 64 bits hold, or values of several types"
             fix = "number the rows" if name == ORDER else "times are ints of time units, or datetimes, without nulls"
-            raise InvalidArgument(self._wrong(f"ints in {name!r}", got, fix))
+            raise self._wrong(f"ints in {name!r}", got, fix)
         found: NDArray[np.int64] = column.to_numpy().astype(np.int64, copy=False)
         return found
 
@@ -184,18 +182,18 @@ class _Columns:
         if field.type.tz is None or column.null_count:
             got = f"{field.type}{' with nulls' if column.null_count else ''}"
             fix = "leave nulls out" if field.type.tz else "give the timestamps a time zone, or ints of time units"
-            raise InvalidArgument(self._wrong(f"aware datetimes in {name!r}", got, fix))
+            raise self._wrong(f"aware datetimes in {name!r}", got, fix)
         try:
             instants = column.cast(pa.timestamp("us", field.type.tz)).cast(pa.int64()).to_numpy()
         except pa.ArrowInvalid as error:  # there are nanoseconds, or they are too many
-            raise InvalidArgument(self._wrong(f"microseconds in {name!r}", str(error), "round them")) from None
+            raise self._wrong(f"microseconds in {name!r}", str(error), "round them") from None
         if (odd := np.flatnonzero((instants < FIRST_INSTANT) | (instants > LAST_INSTANT))).size:
             got = f"{instants[odd[0]]} µs since 1970 in row {int(odd[0])}"
-            raise InvalidArgument(self._wrong(f"datetimes of the years 1 to 9999 in {name!r}", got, "mend them"))
+            raise self._wrong(f"datetimes of the years 1 to 9999 in {name!r}", got, "mend them")
         units, rest = np.divmod(instants, unit // timedelta(microseconds=1))
         if (odd := np.flatnonzero(rest)).size:
             got = f"{column[int(odd[0])].as_py()} in row {int(odd[0])}"
-            raise InvalidArgument(self._wrong(f"whole time units of {unit} in {name!r}", got, "round them"))
+            raise self._wrong(f"whole time units of {unit} in {name!r}", got, "round them")
         found: NDArray[np.int64] = units.astype(np.int64, copy=False)
         return found
 
@@ -206,14 +204,14 @@ class _Columns:
         if not self.length:
             return None
         if not pa.types.is_boolean(field.type) or column.null_count:
-            raise InvalidArgument(self._wrong("Booleans in 'deleted'", str(field.type), "without nulls"))
+            raise self._wrong("Booleans in 'deleted'", str(field.type), "without nulls")
         found: NDArray[np.bool_] = column.to_numpy()
         return found if found.any() else None
 
     def _given_keys(self) -> Vector:
         if "key" not in self.columns:
             fix = "each row of a table has its key; it is the column `key`, unless the reactive declares a field"
-            raise InvalidArgument(self._wrong("a column 'key'", f"the columns {list(self.columns)}", fix))
+            raise self._wrong("a column 'key'", f"the columns {list(self.columns)}", fix)
         return self._vector(*self.columns.pop("key"))
 
     def _declared_keys(self, name: str) -> Vector:
@@ -227,11 +225,9 @@ class _Columns:
             keys = of_values([value[name] for value in values]) if has_field else None
         if keys is None:
             got = f"the columns {list(self.columns)}"
-            raise InvalidArgument(self._wrong(f"a column {name!r}", got, "the reactive declares it as its key"))
+            raise self._wrong(f"a column {name!r}", got, "the reactive declares it as its key")
         if payload.valid is not None or nulls(keys) is not None:
-            raise InvalidArgument(
-                self._wrong(f"a value for the key {name!r} in each row", "a null", "it matches nothing")
-            )
+            raise self._wrong(f"a value for the key {name!r} in each row", "a null", "it matches nothing")
         return keys
 
     def _payload(self) -> Vector:
@@ -240,7 +236,7 @@ class _Columns:
             return wrapped(self._vector(column, field))
         if not self.columns and not (self.reactive.table and self.deletes is not None and self.deletes.all()):
             fix = "name the fields of the payload, or the one column `value`"
-            raise InvalidArgument(self._wrong("the columns of a payload", "none", fix))
+            raise self._wrong("the columns of a payload", "none", fix)
         items = [wrapped(self._vector(column, field)) for column, field in self.columns.values()]
         return Struct(RECORD, list(self.columns), items, self.length)
 
@@ -248,11 +244,9 @@ class _Columns:
         try:
             return normalised(column, field)
         except (pa.ArrowException, NotStorable, ValueError, OverflowError) as error:
-            got, fix = (
-                f"{field.type} in {field.name!r}: {error}",
-                "cast them to a type that Python has, as timestamp('us')",
-            )
-            raise InvalidArgument(self._wrong("values of Python", got, fix)) from None
+            got = f"{field.type} in {field.name!r}: {error}"
+            fix = "cast them to a type that Python has, as timestamp('us')"
+            raise self._wrong("values of Python", got, fix) from None
 
     def rows(self, positions: NDArray[np.int64] | None) -> Rows:
         """Return the rows in order of arrival, ``positions`` being theirs; None: they come as they are."""

@@ -59,8 +59,7 @@ class Keyless:
         places = np.flatnonzero(is_gone)
         missing = [[one for mask, one in found if mask[place]] for place in places.tolist()]
         if any(self._join.null_keys.is_wanted(slot, one) for one in missing):
-            reason = "an event without a key comes out unmatched"
-            raise NotColumnar(reason)
+            raise NotColumnar("an event without a key comes out unmatched")
         late = self._told(slot, present.take(places), missing)
         if not slot.reactive.table:
             return taken(rows, np.flatnonzero(~is_gone)), late
@@ -70,8 +69,7 @@ class Keyless:
 
     def _told(self, slot: Slot, rows: Rows, missing: Sequence[Sequence[Needed]]) -> list[tuple[int, Late]]:
         if slot.reactive.pattern is not None and not slot.reactive.table:
-            reason = "a result has no key, and of what it was made is not known"
-            raise NotColumnar(reason)
+            raise NotColumnar("a result has no key, and of what it was made is not known")
         keys = [None] * len(rows) if rows.key is None else rows.key.to_list()
         columns = (rows.start.tolist(), rows.end.tolist(), rows.ordinal.tolist(), keys, rows.position.tolist())
         late = []

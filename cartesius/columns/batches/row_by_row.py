@@ -30,14 +30,14 @@ def one_by_one(engine: EngineCore, feed: Feed, tables: Sequence[pa.Table], done:
     outputs = [(engine._program.names[output], is_table(engine, output)) for output in engine._program.outputs]
     out: list[Event] = []
     calendar = engine._world.calendar
-    begun = engine._events - done
+    begun = engine._world.events - done
     try:
         for reactive, value, at in in_order(between(feed, done, feed.steps)):
             out += engine.push(reactive, value, at and (calendar.time(at[0]), calendar.time(at[1])))
             done += 1
         return dated(stacked([*tables, table_of([*map(calendar.taken, out)], outputs)]), calendar)
     except BaseException as error:
-        if engine._events - begun > done and isinstance(error.__dict__.get("emitted"), list):
+        if engine._world.events - begun > done and isinstance(error.__dict__.get("emitted"), list):
             out += error.__dict__.pop("emitted")  # of the row at which it was interrupted, which stands
             done += 1
         if isinstance(error, NotStorable) and done == feed.steps:

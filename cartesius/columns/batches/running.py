@@ -247,8 +247,12 @@ class Compiled:
             if one.key is not None:
                 checked_keys(one.key)
         number = engine._world.number + 1
-        rows = {reactive: _numbered(one, engine._events + 1, number) for reactive, one in feed.rows.items() if len(one)}
-        found = _Computed(rows, moment, number + moment.steps, late, counting, max(ends, default=engine._latest))
+        rows = {
+            reactive: _numbered(one, engine._world.events + 1, number)
+            for reactive, one in feed.rows.items()
+            if len(one)
+        }
+        found = _Computed(rows, moment, number + moment.steps, late, counting, max(ends, default=engine._world.latest))
         for place, stage in enumerate(self.stages):
             arriving = _arriving(stage, found)
             without: dict[int, int] = {}
@@ -291,8 +295,8 @@ class Compiled:
         world.late.extend(item for _, item in ran.late)
         if found.moment.last_clock is not None:
             world.clock = max(world.clock, found.moment.last_clock)
-        engine._events += found.moment.steps
-        engine._latest = max(engine._latest, found.latest)
+        engine._world.events += found.moment.steps
+        engine._world.latest = max(engine._world.latest, found.latest)
         engine._is_touched = engine._has_begun = True
 
 
@@ -316,11 +320,9 @@ def _arriving(stage: Stage, found: _Computed) -> dict[int, Rows]:
 def _given_on(flow: Flow, number: int, stage: Stage) -> Rows:
     """Return what one correlation gives as what comes to another."""
     if flow.turn is not None and not stage.takes_turns:
-        reason = "what is due comes in steps of its own"
-        raise NotColumnar(reason)
+        raise NotColumnar("what is due comes in steps of its own")
     if flow.weight is not None and (flow.weight < 0).any():
-        reason = "results that are taken back go on into another correlation"
-        raise NotColumnar(reason)
+        raise NotColumnar("results that are taken back go on into another correlation")
     return flow.as_rows(number)
 
 
@@ -364,11 +366,11 @@ def push_many(engine: EngineCore, batch: object) -> pa.Table:
         elif found.made and not carried(error, dated(stacked(found.made), engine._world.calendar)):
             engine._journal.is_open = True
         raise
-    events = engine._events
+    events = engine._world.events
     try:
         return one_by_one(engine, feed, found.made, found.done)
     except BaseException:
-        if not found.done and engine._events == events:
+        if not found.done and engine._world.events == events:
             engine._world.calendar.is_dated = before
         raise
 

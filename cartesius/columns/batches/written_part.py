@@ -147,8 +147,7 @@ class WrittenPart:
             if reactive in flows:
                 flow = flows[reactive]
                 if flow.turn is not None and (flow.turn != LAST).any():
-                    reason = "what is due comes in steps of its own"
-                    raise NotColumnar(reason)
+                    raise NotColumnar("what is due comes in steps of its own")
                 first = numbers.setdefault(id(flow), number)
                 mine, number = flow.as_rows(first), max(number, first + len(flow))
             if mine is None:
@@ -215,8 +214,7 @@ class WrittenPart:
             time, before = heap[0][0], self._world.steps
             emitted = self._steps.move_clock(time + 1)
             if emitted and (self._world.steps > before + 2 or time in turns):
-                reason = "several things are due at one time, which go to several outputs"
-                raise NotColumnar(reason)
+                raise NotColumnar("several things are due at one time, which go to several outputs")
             found += [(time, event) for event in emitted]
         return found
 
@@ -242,11 +240,9 @@ class WrittenPart:
         is_given = any(reactive.pattern is not None for reactive in events)
         emitted = self._steps.propagate(events, set(), without) if events else []
         if is_given and len(world.late) > n_late:
-            reason = "a result is set aside, and of what it was made is not known"
-            raise NotColumnar(reason)
+            raise NotColumnar("a result is set aside, and of what it was made is not known")
         if not self._is_alone and emitted and world.steps > before + 1:
-            reason = "what comes goes on in several steps, to several outputs"
-            raise NotColumnar(reason)
+            raise NotColumnar("what comes goes on in several steps, to several outputs")
         return emitted
 
     def in_order(

@@ -31,8 +31,7 @@ def codes_of(sides: Sequence[Vector]) -> tuple[list[NDArray[np.int64]], int]:
     for side, mine in zip(sides, codes, strict=True):
         if (never := mine == NEVER).any():
             if isinstance(side, Struct):
-                reason = "a key has something in it that does not equal itself"
-                raise NotColumnar(reason)
+                raise NotColumnar("a key has something in it that does not equal itself")
             mine[never] = count
     return codes, count
 
@@ -40,8 +39,10 @@ def codes_of(sides: Sequence[Vector]) -> tuple[list[NDArray[np.int64]], int]:
 def codes_under(components: Sequence[Component], rows: Sequence[Rows | None]) -> tuple[list[NDArray[np.int64]], int]:
     """Return the codes of the key that components are together, of the rows of each slot, and how many there are.
 
-    What meets nothing has the highest code.
+    What meets nothing has the highest code; without components all have one key.
     """
+    if not components:
+        return [np.zeros(0 if mine is None else len(mine), np.int64) for mine in rows], 2
     present = [index for index, mine in enumerate(rows) if mine is not None]
     found = []
     count = 1

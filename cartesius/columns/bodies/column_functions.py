@@ -110,8 +110,7 @@ class Predicted(Linked):
         if not self.pool or (function.is_optional and not any(field in one for one in self.pool)):
             return None
         if not function.is_optional and any(field not in one for one in self.pool):
-            reason = f"predictions have no field {field!r}"
-            raise NotColumnar(reason)
+            raise NotColumnar(f"predictions have no field {field!r}")
         values = of_values([one.get(field, None) for one in self.pool])
         return values.take(self.indices, may_miss=True)
 
@@ -123,8 +122,7 @@ def valid_at(part: Linked, field: str, given: Lane) -> Predicted:
         return Predicted([], found)
     payload = part.rows.payload
     if not isinstance(payload, Held) or given.whole is not None or np.asarray(given.values).dtype.kind != "i":
-        reason = "what is looked up is no instant, or has no timeline"
-        raise NotColumnar(reason)
+        raise NotColumnar("what is looked up is no instant, or has no timeline")
     indices, there = part.indices, part.indices != MISSING
     if given.valid is not None:
         there &= given.valid
@@ -210,8 +208,7 @@ def _field(given: Given, name: str) -> Given:
         if item is not None:
             there = one.valid
             return item if there is None else item.take(np.where(there, np.arange(len(there)), MISSING), may_miss=True)
-    reason = f"not every value has a field {name!r}"
-    raise NotColumnar(reason)
+    raise NotColumnar(f"not every value has a field {name!r}")
 
 
 def scope() -> dict[str, Any]:

@@ -131,7 +131,6 @@ class FormCode:
     """The code of a form, over the slots of ``names``: the functions ``meaning``, which gives a list, and ``value``."""
 
     def __init__(self, form: Form, names: Sequence[str]) -> None:
-        self.form = form
         texts = _Texts({name: place for place, name in enumerate(names)} | {mv.SUBJECT: 0})
         texts.define("meaning", form.meaning, "what makes two values differ", is_list=True)
         texts.define("value", [form.value], "the values")
@@ -154,8 +153,7 @@ def code_of(form: Form, names: tuple[str, ...]) -> FormCode:
     try:
         return FormCode(form, names)
     except (RecursionError, MemoryError) as error:  # of Python's parser, too
-        reason = "what it computes is nested too deep"
-        raise NotColumnar(reason) from error
+        raise NotColumnar("what it computes is nested too deep") from error
 
 
 class _Identities:

@@ -161,8 +161,7 @@ class Keys:
             return self.in_space(spaces[0], slot, rows)
         keys = [self.in_space(space, slot, rows) for space in spaces]
         if any(key.valid is not None for key in keys):
-            reason = "an event in a window has no key"
-            raise NotColumnar(reason)
+            raise NotColumnar("an event in a window has no key")
         return Struct(TUPLE, tuple(map(str, range(len(keys)))), keys, len(rows))
 
     def own(self, slot: int) -> Column | None:
@@ -262,7 +261,7 @@ def _keyed(keys: Keys, space: int, slot: int) -> Column:
 def linking(join: Join) -> list[Expression]:
     """Return the conditions of a traced ``where`` that hold of all candidates by their links."""
     pattern = join.pattern
-    return [one for one in pattern.conditions() if equality_of(one, pattern.lists) is not None]
+    return [one for one in pattern.conditions if equality_of(one, pattern.lists) is not None]
 
 
 def _without_nan(vector: Vector) -> Vector:

@@ -64,8 +64,7 @@ def _where_open(function: Any, found: Given, n: int, parts: Sequence[Parts], ask
     decided = spread(_decided(function, found).true, n)
     rest = np.flatnonzero(~decided)
     if len(rest) == n:
-        reason = "a condition raises where no other one stops it"
-        raise NotColumnar(reason)
+        raise NotColumnar("a condition raises where no other one stops it")
     if not len(rest):
         return found
     other = ask(len(rest), *[part.chosen(rest) for part in parts])

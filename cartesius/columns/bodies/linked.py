@@ -75,8 +75,7 @@ class Linked(Parts):
         if item is None:
             if function.is_optional and isinstance(payload, Struct):
                 return None
-            reason = f"rows have no field {function.field!r}"
-            raise NotColumnar(reason)
+            raise NotColumnar(f"rows have no field {function.field!r}")
         return item if self._is_all else item.take(self.indices, may_miss=self.missing is not None)
 
     def _read(self, function: Observed) -> Lane:
@@ -87,8 +86,7 @@ class Linked(Parts):
         if function.members is not None:
             found = _member(found, function.members)
         if function.sort is not None and not _is_of_sort(item, function.sort):
-            reason = f"a value of {function.field!r} may be of another sort than {function.sort}"
-            raise NotColumnar(reason)
+            raise NotColumnar(f"a value of {function.field!r} may be of another sort than {function.sort}")
         return lane(truth(found)) if function.sort == "truth" else found
 
 
@@ -111,7 +109,6 @@ def _member(given: Lane, members: Sequence[str]) -> Lane:
     if values is None:
         return given
     if not isinstance(values, Leaf) or not is_text(values.type):
-        reason = "a choice is no text"
-        raise NotColumnar(reason)
+        raise NotColumnar("a choice is no text")
     is_member = pc.is_in(values.array, pa.array(members, values.type)).to_numpy(zero_copy_only=False)
     return given if is_member.all() else given.where(is_member)

@@ -113,8 +113,7 @@ class PhaseCode:
         if apart.values is None:
             return until
         if apart.whole is not None or apart.kind not in "if":
-            reason = "times are no numbers, or ints in some rows and floats in others"
-            raise NotColumnar(reason)
+            raise NotColumnar("times are no numbers, or ints in some rows and floats in others")
         is_there = np.ones(n, np.bool_) if apart.valid is None else spread(apart.valid, n)
         near, is_finite = _near(np.broadcast_to(apart.values, (n,)), now, self.phases.crossings[place].slope)
         is_there &= is_finite
@@ -139,8 +138,7 @@ def _near(apart: Any, now: NDArray[np.int64], slope: int) -> tuple[NDArray[np.in
         finite = np.ones(len(now), np.bool_)
         found = now - apart.astype(np.int64) * slope
     if len(found) and np.abs(found).max() > FAR:
-        reason = "a comparison with the clock changes far from 0"
-        raise NotColumnar(reason)
+        raise NotColumnar("a comparison with the clock changes far from 0")
     return found.astype(np.int64), finite
 
 
@@ -198,13 +196,11 @@ def _of_marked(phases: Phases, values: Sequence[Any], like: Vector | None) -> Ve
     own = [{name: one for name, one in each.items() if not name.startswith(MARK)} for each in fields]
     names = list(dict.fromkeys(name for each in own for name in each))
     if any(list(each) != names for each in own):
-        reason = "retained rows have different fields"
-        raise NotColumnar(reason)
+        raise NotColumnar("retained rows have different fields")
     marks = [phases.stale] * (phases.lasts is not None) + [phases.now] * bool(phases.crossings)
     known = like if isinstance(like, Struct) else None
     if known is not None and known.names != (*names, *marks):
-        reason = "retained values have other fields than those that come"
-        raise NotColumnar(reason)
+        raise NotColumnar("retained values have other fields than those that come")
     items = [
         of_values([each.get(name) for each in fields], None if known is None else known.item(name))
         for name in (*names, *marks)

@@ -54,7 +54,7 @@ class ColumnarBody:
             return
         try:
             if pattern.is_where_traced or pattern.has_traced_where:
-                asked = [one for one in pattern.conditions() if one not in without]
+                asked = [one for one in pattern.conditions if one not in without]
                 self._conditions = [Code(f"condition_{n}", one, self.slots) for n, one in enumerate(asked)]
         except NotColumnar:
             self._conditions = None
@@ -103,8 +103,7 @@ class ColumnarBody:
         try:
             return [function(list(row)) for row in zip(*columns, strict=True)]
         except Exception as error:
-            reason = f"a body raises {type(error).__name__}"
-            raise NotColumnar(reason) from error
+            raise NotColumnar(f"a body raises {type(error).__name__}") from error
 
 
 def heading(join: Join, functions: str) -> str:
@@ -118,7 +117,7 @@ def heading(join: Join, functions: str) -> str:
     slots = ", ".join(f"{slot.name}={slot.reactive.name}" for slot in join.slots)
     restrictions = " | ".join(repr(one.restriction) for one in join.installed)
     lines = [f"{join.name}: {slots}", f"restrict {restrictions}" if restrictions else "unrestricted"]
-    lines += [f"where {show(condition)}" for condition in pattern.conditions()]
+    lines += [f"where {show(condition)}" for condition in pattern.conditions]
     if not pattern.is_where_traced and not pattern.has_traced_where:
         lines.append("the body is asked candidate by candidate")
     elif isinstance(pattern.yields, Expression):

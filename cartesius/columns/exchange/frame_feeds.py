@@ -70,7 +70,7 @@ class Given:
         """Raise `InvalidArgument` if a column is missing or there twice, or the table declares no key."""
         names = self.table.column_names
         if twice := [name for name in names if names.count(name) > 1]:
-            raise InvalidArgument(self.wrong("columns of different names", f"{twice[0]!r} twice", "; rename one"))
+            raise self.wrong("columns of different names", f"{twice[0]!r} twice", "; rename one")
         if self.at is not None:
             self._has(self.at, "at=")
         if self.deleted is not None:
@@ -80,26 +80,22 @@ class Given:
         if not TAKEN.isdisjoint(self.fields) and not self.is_bare:
             raise InvalidArgument(taken(self.fields))
         if not self.fields:
-            raise InvalidArgument(
-                self.wrong("columns of a payload", "none", "; name the fields, or the one column `value`")
-            )
+            raise self.wrong("columns of a payload", "none", "; name the fields, or the one column `value`")
         key = self.reactive.key
         if self.reactive.table and key is not None and not isinstance(key, str):
             fix = f'; write Reactive({self.name!r}, table=True, key="column")'
-            raise InvalidArgument(self.wrong("a table that declares its key", "one that does not", fix))
+            raise self.wrong("a table that declares its key", "one that does not", fix)
         if self.reactive.table and isinstance(key, str):
             self._has(key, "the key")
 
     def _has(self, column: str, what: str) -> None:
         names = self.table.column_names
         if column not in names:
-            raise InvalidArgument(
-                self.wrong(f"the column {column!r} ({what})", f"{', '.join(names) or 'none'}", near(column, names))
-            )
+            raise self.wrong(f"the column {column!r} ({what})", f"{', '.join(names) or 'none'}", near(column, names))
 
-    def wrong(self, expected: str, got: str, fix: str) -> str:
-        """Return the message that says what was expected of the frame."""
-        return f"run_frames: expected the frame of {self.name!r} to have {expected} but got {got}{fix}"
+    def wrong(self, expected: str, got: str, fix: str) -> InvalidArgument:
+        """Return the error that says what was expected of the frame."""
+        return InvalidArgument(f"run_frames: expected the frame of {self.name!r} to have {expected} but got {got}{fix}")
 
     def vector(self, name: str) -> Vector:
         """Return a column."""
@@ -108,7 +104,7 @@ class Given:
             return normalised(column, field)
         except (pa.ArrowException, NotStorable, ValueError, OverflowError) as error:
             fix = "; cast them to a type that Python has, as timestamp('us')"
-            raise InvalidArgument(self.wrong("values of Python", f"{field.type} in {name!r}: {error}", fix)) from None
+            raise self.wrong("values of Python", f"{field.type} in {name!r}: {error}", fix) from None
 
     def payload(self) -> Vector:
         """Return the payloads."""
@@ -124,9 +120,7 @@ class Given:
             return Struct(TUPLE, (), (), self.table.num_rows)
         keys = self.vector(str(self.reactive.key))
         if nulls(keys) is not None:
-            raise InvalidArgument(
-                self.wrong(f"a value for the key {self.reactive.key!r} in each row", "a null", "; it matches nothing")
-            )
+            raise self.wrong(f"a value for the key {self.reactive.key!r} in each row", "a null", "; it matches nothing")
         return keys
 
     def deletes(self) -> NDArray[np.bool_] | None:
@@ -136,7 +130,7 @@ class Given:
         column = self.table.column(self.deleted)
         if not pa.types.is_boolean(column.type) or column.null_count:
             got = f"{column.type}{' with nulls' if column.null_count else ''} in {self.deleted!r}"
-            raise InvalidArgument(self.wrong("truth values, without nulls, in deleted=", got, ""))
+            raise self.wrong("truth values, without nulls, in deleted=", got, "")
         found: NDArray[np.bool_] = column.to_numpy()
         return found if found.any() else None
 
@@ -151,22 +145,18 @@ class Given:
         if column.null_count:
             row = int(pc.index(pc.is_null(column), value=True).as_py())
             got = f"{column.null_count} nulls in {self.at!r}, the first in row {row}"
-            raise InvalidArgument(self.wrong("a time in each row", got, "; drop those rows, or fill them"))
+            raise self.wrong("a time in each row", got, "; drop those rows, or fill them")
         kind, whole = column.type, None
         if pa.types.is_timestamp(kind):
             whole = pa.timestamp("us", kind.tz)
         elif not pa.types.is_integer(kind):
             got = f"{kind} in {self.at!r}"
-            raise InvalidArgument(
-                self.wrong("times that are timestamps or ints", got, "; cast them, as of a date to timestamp('us')")
-            )
+            raise self.wrong("times that are timestamps or ints", got, "; cast them, as of a date to timestamp('us')")
         try:
             numbers = column.cast(pa.int64()) if whole is None else column.cast(whole).cast(pa.int64())
         except pa.ArrowInvalid as error:
             fix = "; round them, or give ints, and what one of them means as unit="
-            raise InvalidArgument(
-                self.wrong(f"times of whole microseconds, in 64 bits, in {self.at!r}", str(error), fix)
-            ) from None
+            raise self.wrong(f"times of whole microseconds, in 64 bits, in {self.at!r}", str(error), fix) from None
         found: NDArray[np.int64] = numbers.to_numpy()
         return found, whole
 

@@ -38,8 +38,7 @@ class Extremes:
         assert isinstance(had, Leaf | Struct)  # Invariant: what `run` gives
         together = concatenated([widened(one) for one in (had, values)])
         if not isinstance(together, Leaf) or together.kind:
-            reason = "what is compared are no plain values"
-            raise NotColumnar(reason)
+            raise NotColumnar("what is compared are no plain values")
         ranks, by_rank = ranked(together)
         span = len(by_rank) + 1
         if self.is_least:
@@ -48,8 +47,7 @@ class Extremes:
         if together.valid is not None:
             ranks[~together.valid] = 0
         if span * len(segments.heads) > _INT64.max:
-            reason = "ranks leave 64 bits"
-            raise NotColumnar(reason)
+            raise NotColumnar("ranks leave 64 bits")
         base = segments.number * span
         best = np.maximum.accumulate(segments.sorted(ranks) + base) - base - 1
         changed = segments.changed(best)
@@ -77,14 +75,12 @@ class Greatest(Extremes):
 def ranked(leaf: Leaf) -> tuple[NDArray[np.int64], NDArray[Any] | range]:
     """Return the rank of each value, and the values by rank; a range of ints stands for itself, from the smallest."""
     if not (leaf.is_number or leaf.type == pa.null()):
-        reason = f"values of the type {leaf.type} are compared"
-        raise NotColumnar(reason)
+        raise NotColumnar(f"values of the type {leaf.type} are compared")
     if leaf.type == pa.null():
         return np.zeros(len(leaf), np.int64), range(0)
     numbers = leaf.numbers
     if numbers.dtype.kind == "f" and (np.isnan(numbers).any() or (np.signbit(numbers) & (numbers == 0)).any()):
-        reason = "NaN, or a negative zero, is compared"
-        raise NotColumnar(reason)
+        raise NotColumnar("NaN, or a negative zero, is compared")
     if numbers.dtype.kind in "bi":
         numbers = numbers.astype(np.int64)
         low, high = int(numbers.min()), int(numbers.max())

@@ -94,8 +94,7 @@ def as_fixed(numbers: Sequence[Fraction]) -> Fixed:
 def of_floats(numbers: NDArray[np.float64], exponent: int | None) -> Fixed:
     """Return floats as multiples of the largest power of two that they are all multiples of, at most ``exponent``."""
     if not np.isfinite(numbers).all():
-        reason = "a float is not finite"
-        raise NotColumnar(reason)
+        raise NotColumnar("a float is not finite")
     fractions, exponents = np.frexp(numbers)
     mantissas = np.ldexp(fractions, 53).astype(np.int64)
     shifts = exponents.astype(np.int64) - 53
@@ -176,8 +175,7 @@ def _exactly(numbers: Fixed, divisors: NDArray[np.int64]) -> list[float]:
     try:
         return [(one << above) / (n << below) for one, n in zip(numbers.ints(), divisors.tolist(), strict=True)]
     except OverflowError as error:
-        reason = "a mean leaves the floats"
-        raise NotColumnar(reason) from error
+        raise NotColumnar("a mean leaves the floats") from error
 
 
 def _sum(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

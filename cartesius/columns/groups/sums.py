@@ -137,20 +137,17 @@ def summed(totals: list[Any]) -> Summed | None:
     if not totals:
         return None
     if any(one.decimals or one.infinite is not None for one in totals):
-        reason = "a sum is no finite number"
-        raise NotColumnar(reason)
+        raise NotColumnar("a sum is no finite number")
     are_floats = {one.floats > 0 for one in totals if one.count}
     if any(one.floats not in (0, one.count) for one in totals) or len(are_floats) > 1:
-        reason = "ints and floats are added"
-        raise NotColumnar(reason)
+        raise NotColumnar("ints and floats are added")
     numbers = np.array([one.count for one in totals], np.int64)
     if are_floats == {True}:
         return Summed(as_fixed([one.exact for one in totals]), numbers)
     try:
         return Summed(np.array([one.numerator for one in totals], np.int64), numbers)
     except OverflowError as error:
-        reason = "a sum leaves 64 bits"
-        raise NotColumnar(reason) from error
+        raise NotColumnar("a sum leaves 64 bits") from error
 
 
 def numbers_of(
@@ -162,8 +159,7 @@ def numbers_of(
         NotColumnar: They are no numbers, or of another kind than those that sums had.
     """
     if not isinstance(values, Leaf) or values.kind or not (values.is_number or values.type == pa.null()):
-        reason = "not all that is totalled are numbers"
-        raise NotColumnar(reason)
+        raise NotColumnar("not all that is totalled are numbers")
     before = None if had is None else had.sums
     if values.type == pa.null():
         nothing: NDArray[Any] = np.zeros(len(values), np.float64 if isinstance(before, Fixed) else np.int64)
@@ -171,8 +167,7 @@ def numbers_of(
     are_floats = pa.types.is_floating(values.type)
     if had is not None and are_floats != isinstance(before, Fixed):
         if had.numbers is None or had.numbers.any():
-            reason = "ints and floats are added"
-            raise NotColumnar(reason)
+            raise NotColumnar("ints and floats are added")
         zeros = np.zeros(len(had.numbers), np.int64)  # sums of nothing are of any kind
         before = Fixed(zeros, zeros, 0) if are_floats else zeros
     return (values.numbers.astype(np.float64, copy=False) if are_floats else ints(values)), values.valid, before
@@ -189,8 +184,7 @@ def _running(
         most += max(abs(int(before.max())), abs(int(before.min())))
         numbers = np.concatenate([before, numbers])
     if most > _INT64.max:
-        reason = "a sum may leave 64 bits"
-        raise NotColumnar(reason)
+        raise NotColumnar("a sum may leave 64 bits")
     return segments.running(segments.sorted(numbers))
 
 

@@ -85,8 +85,7 @@ def ints(leaf: Leaf) -> NDArray[np.int64]:
     """Return numbers as ints of 64 bits."""
     numbers = leaf.numbers
     if numbers.dtype == np.uint64 and len(numbers) and int(numbers.max()) > _INT64.max:
-        reason = "an int leaves 64 bits"
-        raise NotColumnar(reason)
+        raise NotColumnar("an int leaves 64 bits")
     return numbers.astype(np.int64, copy=False)
 
 
@@ -166,8 +165,7 @@ def combined(group: Aggregate, segments: Segments, before: Sequence[Any], values
             was[place], is_there[place] = finished, True
             shown.append(finished)
     except Exception as error:
-        reason = f"a group raises {type(error).__name__}"
-        raise NotColumnar(reason) from error
+        raise NotColumnar(f"a group raises {type(error).__name__}") from error
     vector, flags = of_values(shown), np.array(changed, np.bool_)
     if segments.order is not None:
         vector, flags = vector.take(segments.order), flags[segments.order]

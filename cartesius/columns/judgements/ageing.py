@@ -128,8 +128,7 @@ class Ageing(Stage):
             phases.append(self._phase(coming, moment))
         whole = joined(rows)
         if not isinstance(whole.payload, Struct) and (whole.deletes is None or not whole.deletes.all()):
-            reason = "rows have other fields than each other"
-            raise NotColumnar(reason)
+            raise NotColumnar("rows have other fields than each other")
         found = Stages.of(whole, together(phases))
         if moment.meets_deadlines and moment.clock is not None and len(moment.clock):
             found = self._met(found, moment.clock)
@@ -163,12 +162,10 @@ class Ageing(Stage):
         if not len(there):
             return Phase(rows.end, now, np.full(n, NEVER), none, none)
         if not isinstance(payload, Struct):
-            reason = "rows have no fields"
-            raise NotColumnar(reason)
+            raise NotColumnar("rows have no fields")
         chosen = payload.take(there)
         if chosen.valid is not None and not chosen.valid.all():
-            reason = "some rows are None"
-            raise NotColumnar(reason)
+            raise NotColumnar("some rows are None")
         found = self.code.at(chosen, rows.end[there], now[there])
         if len(there) == n:
             return found
@@ -233,8 +230,7 @@ class Ageing(Stage):
             came.append(one)
         rows = rows_of(slot, came, like if like is not None and isinstance(like.payload, Struct) else None)
         if not all(isinstance(entry.noted("time"), int) for entry in entries):
-            reason = "a retained event has an infinite time"
-            raise NotColumnar(reason)
+            raise NotColumnar("a retained event has an infinite time")
         time = np.array([entry.noted("time") for entry in entries], np.int64)
         until = [entry.noted("until") for entry in entries]
         seen = np.array([entry.value is not None for entry in entries])
@@ -289,7 +285,7 @@ def ageing_stage(join: Join) -> Stage | str | None:
     if len(meanings) != len(set(meanings)) or not set(meanings) <= _KNOWN or not isinstance(join.batch.output, View):
         return "more is done to rows that the clock changes"
     (slot,) = join.slots if len(join.slots) == 1 else (None,)
-    condition = join.pattern.conditions()
+    condition = join.pattern.conditions
     if slot is None or slot.shared is not None or slot.kept is not None or join.batch.is_read_only:
         return "rows that the clock changes are no table of their own"
     if join.pattern.yields != Part(slot.name) or [type(one) for one in condition] != [Apply]:

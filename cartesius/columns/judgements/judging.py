@@ -62,7 +62,7 @@ class Judging(Stage):
 
     def source(self) -> str:
         """Return the generated code."""
-        conditions = " & ".join(map(show, self.join.pattern.conditions()))
+        conditions = " & ".join(map(show, self.join.pattern.conditions))
         where = f"# where {commented(conditions)}\n" if conditions else ""
         steps = "# Changes.of each table, Spells.linked along each link, meaning of all, value of what differs\n"
         return f"# {commented(self.join.name)}\n{where}{steps}{self.code.text}"
@@ -262,6 +262,5 @@ def _differs(found: Given, n: int, before: Indices) -> NDArray[np.bool_]:
     if not n:
         return np.zeros(0, np.bool_)
     if not isinstance(vector, Leaf) or vector.kind or vector.valid is not None:
-        reason = "what makes values differ is no plain column"
-        raise NotColumnar(reason)
+        raise NotColumnar("what makes values differ is no plain column")
     return truth(apply(operator.ne, vector, vector.take(before))).true

@@ -77,8 +77,7 @@ class Rejudging(Judging):
         items = [payload.item(name) if isinstance(payload, Struct) else None for name in self.fields]
         found = [item for item in items if item is not None]
         if len(found) < len(items):
-            reason = "what is judged is no object"
-            raise NotColumnar(reason)
+            raise NotColumnar("what is judged is no object")
         return attrs.evolve(rows, payload=Struct("made", self.fields, found, len(rows)))
 
     def store(self, state: State, stored: set[int]) -> None:
@@ -117,7 +116,7 @@ def judging_stage(join: Join) -> Stage | str | None:
         return objection
     if isinstance(form, Asked) or has_objects(join.slots[0]):
         return row_judging_stage(join)
-    ways = ways_of(join, join.pattern.conditions())
+    ways = ways_of(join, join.pattern.conditions)
     if isinstance(ways, str):
         return ways
     return Rejudging(join, ways, form) if is_rejudging(join) else Judging(join, ways, form)

@@ -53,7 +53,7 @@ class RowJudging(Judging):
 
     def source(self) -> str:
         """Return the steps: there is no generated code."""
-        conditions = " & ".join(map(show, self.join.pattern.conditions()))
+        conditions = " & ".join(map(show, self.join.pattern.conditions))
         head = f"# {commented(self.join.name)}\n# where {commented(conditions)}\n"
         steps = "# Changes.of each table, Spells.linked along each link, then row by row:\n"
         return f"{head}{steps}# {commented(repr(self.function))}\n"
@@ -103,8 +103,7 @@ class RowJudging(Judging):
         try:
             values = [self.function(*row) for row in zip(*columns, strict=True)]
         except Exception as error:
-            reason = f"a judgement raises {type(error).__name__}"
-            raise NotColumnar(reason) from error
+            raise NotColumnar(f"a judgement raises {type(error).__name__}") from error
         found = dict(zip(places.tolist(), values, strict=True))
         given = [
             place
@@ -166,7 +165,7 @@ def _is_total(slot: Slot) -> bool:
 def row_judging_stage(join: Join) -> Stage | str:
     """Return the stage of judgements that are asked row by row, or why there is none."""
     linking, lone = [], []
-    for condition in join.pattern.conditions():
+    for condition in join.pattern.conditions:
         match condition:
             # A total of everything has one row, so that its key finds nothing that is not there.
             case Apply(function=operator.eq, arguments=(KeyOf(slot=name), Constant(value=()))) if any(

@@ -49,7 +49,7 @@ class Sifting(Stage):
     def source(self) -> str:
         """Return what is done, as there is no code."""
         (slot,) = self.join.slots
-        conditions = " & ".join(map(show, self.join.pattern.conditions()))
+        conditions = " & ".join(map(show, self.join.pattern.conditions))
         return (
             f"# {commented(self.join.name)}\n# the item of each {commented(slot.name)} where {commented(conditions)}\n"
         )
@@ -121,8 +121,7 @@ def _items(rows: Rows) -> Vector:
         return payload.items[0]
     if isinstance(payload, Leaf) and payload.type == pa.null():
         return payload
-    reason = "rows are no tuples of one item"
-    raise NotColumnar(reason)
+    raise NotColumnar("rows are no tuples of one item")
 
 
 def sifting_stage(join: Join) -> Stage | None:
@@ -130,7 +129,7 @@ def sifting_stage(join: Join) -> Stage | None:
     yields = join.pattern.yields
     if not isinstance(yields, Apply) or not isinstance(yields.function, Sole) or len(join.slots) != 1:
         return None
-    (slot,), conditions = join.slots, join.pattern.conditions()
+    (slot,), conditions = join.slots, join.pattern.conditions
     part = Part(slot.name)
     if yields.arguments != (part,) or not slot.is_table or slot.shared is not None or slot.kept is not None:
         return None

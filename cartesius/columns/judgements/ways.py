@@ -143,8 +143,7 @@ def value_of(expression: Expression, rows: Rows) -> Vector:
         case Field(target=Part(), name=name):
             item = rows.payload.item(name) if isinstance(rows.payload, Struct) else None
             if item is None:
-                reason = f"rows have no field {name!r}"
-                raise NotColumnar(reason)
+                raise NotColumnar(f"rows have no field {name!r}")
             return item
         case Part():
             return rows.payload
@@ -152,5 +151,4 @@ def value_of(expression: Expression, rows: Rows) -> Vector:
             return repeated(value, len(rows))
         case Apply(function=function, arguments=arguments):
             return vector_of(apply(function, *[value_of(one, rows) for one in arguments]), len(rows))
-    reason = f"a link to {show(expression)}"
-    raise NotColumnar(reason)
+    raise NotColumnar(f"a link to {show(expression)}")

@@ -99,6 +99,7 @@ class Combinations:
         return Combinations({slot: rows[keep] for slot, rows in self.rows.items()}, self.born[keep], self.died[keep])
 
 
+@attrs.frozen(eq=False)
 class Joining:
     """One batch: the rows of all slots, joined as their turns say.
 
@@ -110,19 +111,11 @@ class Joining:
         most: How many combinations may be in store at a time; None: any number.
     """
 
-    def __init__(
-        self,
-        rows: Sequence[Rows],
-        lifetimes: Sequence[Lifetimes],
-        parts: Callable[[int, Indices], Parts],
-        visible: Sequence[NDArray[np.bool_] | None],
-        most: int | None,
-    ) -> None:
-        self._rows = rows
-        self._lifetimes = lifetimes
-        self._parts = parts
-        self._visible = visible
-        self._most = most
+    _rows: Sequence[Rows]
+    _lifetimes: Sequence[Lifetimes]
+    _parts: Callable[[int, Indices], Parts]
+    _visible: Sequence[NDArray[np.bool_] | None]
+    _most: int | None
 
     def joined(self, turns: Sequence[Turn], *, only_new: bool) -> Combinations:
         """Return all combinations; where ``only_new`` is set, those that are there before the batch may be left out."""

@@ -119,8 +119,7 @@ def as_changes(emissions: Emissions, body: ColumnarBody, key: Vector) -> Flow:
         weight = weight[some]
     (codes,), count = encoded([[key]], skips_null=False)
     if (codes < 0).any():
-        reason = "a key does not equal itself"
-        raise NotColumnar(reason)
+        raise NotColumnar("a key does not equal itself")
     # The emissions of a key alternate: each step takes one back, or gives one, or both, in this order.
     packed = position * count + codes
     order = np.arange(len(packed)) if (packed[1:] >= packed[:-1]).all() else np.argsort(packed, kind="stable")

@@ -130,8 +130,7 @@ class Spells:
         if not total:
             return self._with(slot, at_first)
         if total + len(counts) > _MOST:
-            reason = "too many rows are touched in one batch"
-            raise NotColumnar(reason)
+            raise NotColumnar("too many rows are touched in one batch")
         return self._cut(slot, table, rows, at_first, low, counts)
 
     def _cut(
@@ -187,5 +186,4 @@ def check_apart(tables: Sequence[Rows | None], *, has_deadlines: bool) -> None:
     if positions:
         every = np.concatenate(positions)
         if len(np.unique(every)) < len(every):
-            reason = "rows of several tables change in one step"
-            raise NotColumnar(reason)
+            raise NotColumnar("rows of several tables change in one step")

@@ -33,7 +33,6 @@ class Side:
         is_there: Whether it is a row, and no deletion.
         until: Of each row when it goes.
         equated: Of each row the code of what must be equal; negative: it meets nothing.
-        keys: Below what the codes of keys are.
         first: How many of the rows were there before the batch.
     """
 
@@ -43,13 +42,12 @@ class Side:
     is_there: list[bool]
     until: NDArray[np.int64]
     equated: list[int]
-    keys: int
     first: int
 
     @classmethod
     def empty(cls) -> Side:
         """Return the changes of a table that has none."""
-        return cls([], [], [], [], np.zeros(0, np.int64), [], 0, 0)
+        return cls([], [], [], [], np.zeros(0, np.int64), [], 0)
 
     @classmethod
     def of(cls, changes: Changes, equated: list[int], position: NDArray[np.int64]) -> Side:
@@ -58,9 +56,8 @@ class Side:
         until = np.zeros(len(position), np.int64)
         until[changes.row] = changes.until
         columns = (changes.row, changes.code, changes.position, changes.is_there)
-        keys, first = int(changes.code.max(initial=-1)) + 1, int(np.searchsorted(position, 0))
         row, key, at, is_there = (one[order].tolist() for one in columns)
-        return cls(row, key, at, is_there, until, equated, keys, first)
+        return cls(row, key, at, is_there, until, equated, int(np.searchsorted(position, 0)))
 
 
 @attrs.frozen(eq=False)

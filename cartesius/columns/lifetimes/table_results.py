@@ -191,8 +191,7 @@ class TableResults:
         try:
             return self.join.batch.row_key([], value)
         except Exception as error:
-            reason = f"the key of a result raises {type(error).__name__}"
-            raise NotColumnar(reason) from error
+            raise NotColumnar(f"the key of a result raises {type(error).__name__}") from error
 
     def _windows(self, rows: Sequence[Rows | None], found: Found) -> list[tuple[Any, ...]]:
         """Return the window of each result, behind the keys to its left; nothing if there are no windows."""

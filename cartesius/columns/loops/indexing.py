@@ -90,8 +90,7 @@ def own_codes(keys: Keys, space: int, slot: int, rows: Rows | None) -> NDArray[n
 
 def _check(*, has_strange: bool) -> None:
     if has_strange:
-        reason = "a key has something in it that does not equal itself"
-        raise NotColumnar(reason)
+        raise NotColumnar("a key has something in it that does not equal itself")
 
 
 def drop(rows: list[int], row: int) -> bool:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+import attrs
+
 from cartesius.columns.vectors.vectors import MISSING
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     Pair: TypeAlias = "tuple[int, int]"
 
 
+@attrs.frozen(eq=False)
 class Missing:
     """The rows of two slots of which parts may be missing.
 
@@ -31,18 +34,12 @@ class Missing:
         met: Of each slot, by row, whether it has had a partner that has left since.
     """
 
-    def __init__(
-        self,
-        near: Sequence[Callable[[int], Sequence[int]]],
-        alone: Sequence[Callable[[int], object]],
-        fits: Callable[[int, int], object],
-        *,
-        may_miss: tuple[bool, ...],
-        is_oldest_first: bool,
-        met: Sequence[bytearray],
-    ) -> None:
-        self.near, self.alone, self.fits = near, alone, fits
-        self.may_miss, self.is_oldest_first, self.met = may_miss, is_oldest_first, met
+    near: Sequence[Callable[[int], Sequence[int]]]
+    alone: Sequence[Callable[[int], object]]
+    fits: Callable[[int, int], object]
+    may_miss: tuple[bool, ...] = attrs.field(kw_only=True)
+    is_oldest_first: bool = attrs.field(kw_only=True)
+    met: Sequence[bytearray] = attrs.field(kw_only=True)
 
     def around(self, there: Sequence[int], others: Sequence[int]) -> set[Pair]:
         """Return the rows with what is ``there``, and those which miss a part that one of the ``others`` would be."""

@@ -168,7 +168,7 @@ def _objection_to_missing(join: Join) -> str:
         return "parts of more than two slots may be missing"
     if Now in _kinds_of_nodes(join):
         return "a slot keeps nothing, and parts may be missing"
-    if any(not slots_of(condition) for condition in join.pattern.conditions()):
+    if any(not slots_of(condition) for condition in join.pattern.conditions):
         return "a condition is on no slot"
     rows = join.batch.partial.rows if join.batch.partial is not None else None
     if isinstance(rows, PartialRows) and len(rows.trees) > 1 and any(m in BANDS for m in _kinds_of_nodes(join)):
@@ -288,7 +288,7 @@ def _conditions(join: Join, keys: Keys, *, is_partial: bool) -> tuple[Scalars | 
     if pattern.is_generator or not pattern.is_where_traced:
         return None, asked, none
     known = linking(join)
-    rest = [one for one in pattern.conditions() if one not in known]
+    rest = [one for one in pattern.conditions if one not in known]
     try:
         scalars = Scalars(join, keys, rest)
     except NotColumnar:

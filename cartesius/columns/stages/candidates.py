@@ -62,12 +62,10 @@ class Parts:
             if not isinstance(payload, Struct):
                 if not len(there):
                     return Leaf(pa.nulls(len(self)))  # nothing has come yet: whatever fields it will have
-                reason = f"some part has no field {name!r}"
-                raise NotColumnar(reason)
+                raise NotColumnar(f"some part has no field {name!r}")
             item = payload.item(name) if payload.kind == RECORD or is_update(payload, there) else None
             if item is None:
-                reason = f"there is no field {name!r}"
-                raise NotColumnar(reason)
+                raise NotColumnar(f"there is no field {name!r}")
             indices, may_miss = self.indices, self.missing is not None
             if payload.valid is not None:
                 indices, may_miss = np.where(np.append(payload.valid, False)[indices], indices, MISSING), True
@@ -78,8 +76,7 @@ class Parts:
     def key(self) -> Vector:
         """The keys; None where a part is missing."""
         if self._key is None:
-            reason = "the key of a part is asked for"
-            raise NotColumnar(reason)
+            raise NotColumnar("the key of a part is asked for")
         return self._key.take(self.indices, may_miss=self.missing is not None)
 
     @property
@@ -87,8 +84,7 @@ class Parts:
         """The windows of the candidates."""
         window = self.rows.window
         if window is None:
-            reason = "a part is in no window"
-            raise NotColumnar(reason)
+            raise NotColumnar("a part is in no window")
         return window.take(self.indices, may_miss=self.missing is not None)
 
     def instants(self, name: str) -> Leaf:

@@ -50,8 +50,7 @@ class Held(Objects):
 
     def to_arrow(self) -> pa.Array:
         """Refuse: they are no columns."""
-        reason = "rows that are collected are given as they are"
-        raise NotColumnar(reason)
+        raise NotColumnar("rows that are collected are given as they are")
 
 
 def collected(slot: Slot) -> Collected | None:

@@ -85,8 +85,7 @@ class Rows:
     def check_times(self) -> Rows:
         """Return the same rows; raise `NotColumnar` if times are so far from 0 that sums of them may not be exact."""
         if len(self) and max(int(self.end.max()), -int(self.start.min())) > FAR:
-            reason = "times are far from 0"
-            raise NotColumnar(reason)
+            raise NotColumnar("times are far from 0")
         return self
 
     @property

@@ -212,9 +212,7 @@ def times_of(arriving: Mapping[int, Rows], moment: Moment) -> tuple[NDArray[np.i
         start[rows.position], end[rows.position] = rows.start, rows.end
     for rows in arriving.values():
         if rows.turn is not None and (rows.turn != LAST).any():
-            reason = "what is due comes in steps of its own"
-            raise NotColumnar(reason)
+            raise NotColumnar("what is due comes in steps of its own")
         if (start[rows.position] != rows.start).any() or (end[rows.position] != rows.end).any():
-            reason = "what comes in one step has several times"
-            raise NotColumnar(reason)
+            raise NotColumnar("what comes in one step has several times")
     return start, end

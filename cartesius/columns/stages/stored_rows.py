@@ -31,8 +31,7 @@ def load_rows(slot: Slot, like: Rows | None) -> Rows | None:
     """Return the rows in the memory of a slot, oldest first; of the types of those that are ``like`` them."""
     entries = list(slot.memory.all())
     if any(entry.more is not None for entry in entries):
-        reason = "a retained event is used up in part"
-        raise NotColumnar(reason)
+        raise NotColumnar("a retained event is used up in part")
     return rows_of(slot, entries, like)
 
 
@@ -50,8 +49,7 @@ def load_bare(
 def check_noted(entries: Sequence[Entry], known: set[str]) -> None:
     """Raise `NotColumnar` if more is noted of entries than a kernel knows."""
     if any(not known.issuperset(entry.more or ()) for entry in entries):
-        reason = "something is noted of a retained event"
-        raise NotColumnar(reason)
+        raise NotColumnar("something is noted of a retained event")
 
 
 def load_uses(entries: Sequence[Entry], limit: int | None) -> NDArray[np.int64] | None:
@@ -66,8 +64,7 @@ def rows_of(slot: Slot, entries: Sequence[Entry], like: Rows | None) -> Rows | N
     try:
         start, end = (np.array([getattr(e, name) for e in entries], np.int64) for name in ("start", "end"))
     except (OverflowError, ValueError) as error:
-        reason = "a retained event has an infinite time"
-        raise NotColumnar(reason) from error
+        raise NotColumnar("a retained event has an infinite time") from error
     payload = of_values([entry.value for entry in entries], None if like is None else like.payload)
     number = np.array([entry.number for entry in entries], np.int64)
     key, ordinal = None, number
@@ -82,8 +79,7 @@ def rows_of(slot: Slot, entries: Sequence[Entry], like: Rows | None) -> Rows | N
 def checked_keys(keys: Vector) -> Vector:
     """Return the keys of rows; raise `NotColumnar` if one is no number, which here would not be found again."""
     if any_nan(keys):
-        reason = "the key of a row is no number"
-        raise NotColumnar(reason)
+        raise NotColumnar("the key of a row is no number")
     return keys
 
 
@@ -93,8 +89,7 @@ def _ordinals(slot: Slot, entries: Sequence[Entry]) -> NDArray[np.int64]:
         return np.array([entry.number for entry in entries], np.int64)
     identities = [origin(entry.identity) for entry in entries]
     if not all(type(one) is tuple and len(one) == 2 and one[0] == slot.source for one in identities):
-        reason = "a retained event has been let in twice"
-        raise NotColumnar(reason)
+        raise NotColumnar("a retained event has been let in twice")
     return np.array([one[1] for one in identities], np.int64)
 
 

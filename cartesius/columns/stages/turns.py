@@ -72,8 +72,7 @@ def check_single(flow: Flow) -> None:
         return
     due = np.flatnonzero(flow.turn != LAST)
     if not begins(flow.position[due], flow.turn[due]).all():
-        reason = "several results are due at one time, which go to several outputs"
-        raise NotColumnar(reason)
+        raise NotColumnar("several results are due at one time, which go to several outputs")
 
 
 def check_distinct(flows: Iterable[Flow]) -> None:
@@ -85,6 +84,5 @@ def check_distinct(flows: Iterable[Flow]) -> None:
         due = flow.turn != LAST
         mine = set(zip(flow.position[due].tolist(), flow.turn[due].tolist(), strict=True))
         if found & mine:
-            reason = "deadlines of two correlations are due at one time"
-            raise NotColumnar(reason)
+            raise NotColumnar("deadlines of two correlations are due at one time")
         found |= mine

@@ -33,7 +33,7 @@ from cartesius.plan.nodes import KeyBy, Never
 from cartesius.results.outputs import Events
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -116,7 +116,7 @@ class NotAfter(Stage):
             return nothing()
         sides: list[Rows | None] = [None, None]
         sides[self.anchor.index], sides[self.absent.index] = held, absent
-        codes, count = codes_under(self.components, sides) if self.components else _no_keys(sides)
+        codes, count = codes_under(self.components, sides)
         mine, others = codes[self.anchor.index], codes[self.absent.index]
         if absent is not None and len(absent):
             decided = decided[~_forbidden(held, mine, decided, absent, others, count, self.duration)]
@@ -193,8 +193,7 @@ class NotAfter(Stage):
         rows = [row for copy in copies for rows in copy.held.values() for row in rows]
         held = sorted([parts[self.anchor.index] for parts, _ in rows], key=lambda entry: entry.number)
         if any(entry.more is not None for entry in held) or any(count != 1 for _, count in rows):
-            reason = "something is noted of a row that waits"
-            raise NotColumnar(reason)
+            raise NotColumnar("something is noted of a row that waits")
         waiting = rows_of(self.anchor, held, arriving.get(self.anchor.index))
         absent = load_rows(self.absent, arriving.get(self.absent.index))
         return self._state(waiting, absent, self.absent.forgotten.get((), EARLIEST))
@@ -229,8 +228,7 @@ def _forbidden(
     first = int(min(held.end.min(), absent.end.min()))
     span = int(max(held.end.max(), absent.end.max())) - first + 1
     if count.bit_length() + span.bit_length() > _BITS:
-        reason = "keys and times take more than 64 bits together"
-        raise NotColumnar(reason)
+        raise NotColumnar("keys and times take more than 64 bits together")
     places = others * span + (absent.end - first)
     order = _by_key_and_time(others, count, absent.end, places)
     ordered = places[order]
@@ -262,10 +260,6 @@ def _last(forgotten: float, ends: Ints) -> float:
 def _together(before: Rows | None, coming: Rows | None) -> Rows | None:
     there = [one for one in (before, coming) if one is not None and len(one)]
     return joined(there) if there else None
-
-
-def _no_keys(sides: Sequence[Rows | None]) -> tuple[list[Ints], int]:
-    return [np.zeros(_count(rows), np.int64) for rows in sides], 2
 
 
 def _count(rows: Rows | None) -> int:

@@ -116,8 +116,7 @@ def near(
     n = len(ends)
     low, span = extent(ends)
     if span * (nobody + 2) > FAR:
-        reason = "times are too far apart"
-        raise NotColumnar(reason)
+        raise NotColumnar("times are too far apart")
     found: list[list[Ints]] = [[] for _ in range(n)]
     for first in range(n):
         parts = {first: np.flatnonzero((positions[first] != BEFORE) & (codes[first] != nobody))}

@@ -78,8 +78,7 @@ class Near(Stage):
         if not moment.steps:
             return Outcome(nothing(), state, 0)
         if moment.meets_deadlines and self.leaves_twice:
-            reason = "two restrictions wait for the time when an event leaves"
-            raise NotColumnar(reason)
+            raise NotColumnar("two restrictions wait for the time when an event leaves")
         rows: list[Rows | None] = []
         for slot, before in zip(self.join.slots, state.retained, strict=True):
             coming = filtered(self.shape, slot, arriving.get(slot.index))
@@ -87,11 +86,9 @@ class Near(Stage):
             rows.append(joined(there) if there else None)
         after = State(tuple([self._remaining(slot, mine, moment) for slot, mine in enumerate(rows)]))
         present = [one for one in rows if one is not None]
+        codes, count = codes_under(self.shape.components, rows)  # an error in what is equated is one, whoever is there
         if len(present) < len(rows):
-            if self.shape.components:
-                codes_under(self.shape.components, rows)  # an error in what is equated is one, whoever is there
             return Outcome(nothing(), after, 0)
-        codes, count = codes_under(self.shape.components, rows) if self.shape.components else all_alike(present)
         tuples, position, ordered = self._met(present, codes, count - 1, moment)
         parts = [
             Parts(mine, chosen, key=None if key is None else key(mine))
@@ -148,19 +145,13 @@ class Near(Stage):
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return the state that the objects hold; `NotColumnar` if a deadline is that of an event that has left."""
         if self.leaves_twice and any(map(asked_by_none, self.expiring.settled)):
-            reason = "an event that has left by one restriction is waited for by another"
-            raise NotColumnar(reason)
+            raise NotColumnar("an event that has left by one restriction is waited for by another")
         return super().load(arriving)
 
     def store(self, state: State, stored: set[int]) -> None:
         """Store the memories, and ask for the deadlines that their entries wait for."""
         super().store(state, stored)
         self.expiring.store(state, Ghosts(tuple([{} for _ in self.expiring.settled])))
-
-
-def all_alike(rows: Sequence[Rows]) -> tuple[list[Ints], int]:
-    """Return the codes of rows that all have one key, and no row has none."""
-    return [np.zeros(len(mine), np.int64) for mine in rows], 2
 
 
 def in_order(rows: Sequence[Rows], found: Sequence[Ints], *, is_oldest_first: bool) -> tuple[Ints, list[Ints]]:

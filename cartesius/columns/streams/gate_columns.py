@@ -75,8 +75,7 @@ def through(
     if gate.limit is not None:
         for slot, mine in waiting.items():
             if mine is not None and not _has_room(mine.position, codes[slot], found, gate.limit, steps):
-                reason = "a queue is full"
-                raise NotColumnar(reason)
+                raise NotColumnar("a queue is full")
     if not found.rows:
         for slot in gate.slots:
             coming[slot] = None
@@ -96,8 +95,7 @@ def _codes(gate: Gate, waiting: Mapping[int, Rows | None]) -> tuple[dict[int, ND
     for space in gate.spaces if present else ():
         codes, nobody = codes_of([gate.keys.in_space(space, slot, rows) for slot, rows in present.items()])
         if len(gate.spaces) > 1 and any((one == nobody).any() for one in codes):
-            reason = "an event in a window has no key"
-            raise NotColumnar(reason)
+            raise NotColumnar("an event in a window has no key")
         both = [mine * (nobody + 1) + code for mine, code in zip(found.values(), codes, strict=True)]
         count *= nobody + 1
         if len(gate.spaces) > 1:

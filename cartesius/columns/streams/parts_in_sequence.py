@@ -119,8 +119,7 @@ class Line:
 def _line(rows: Sequence[Rows], codes: Sequence[Ints], nobody: int, steps: int) -> Line:
     """Put the rows of all slots in line; `NotColumnar` if they are no points that come in order of time."""
     if any(one.end is not one.start and (one.end != one.start).any() for one in rows):
-        reason = "events last, so that the next one is not the one that comes next"
-        raise NotColumnar(reason)
+        raise NotColumnar("events last, so that the next one is not the one that comes next")
     time, position, code = (
         np.concatenate(columns) for columns in ([one.end for one in rows], [one.position for one in rows], list(codes))
     )
@@ -140,8 +139,7 @@ def _line(rows: Sequence[Rows], codes: Sequence[Ints], nobody: int, steps: int) 
     if (code == nobody).any():
         order, code = order[code != nobody], code[code != nobody]
     if (np.diff(time[order]) < 0).any():
-        reason = "events do not come in order of time, so that others may come between"
-        raise NotColumnar(reason)
+        raise NotColumnar("events do not come in order of time, so that others may come between")
     by_key = by_code(code, nobody)
     order = order[by_key]
     return Line(np.append(code[by_key], -1), slot[order], row[order])

@@ -233,13 +233,12 @@ def _conditions(join: Join) -> tuple[list[tuple[int, Code]], dict[frozenset[int]
     index = {slot.name: slot.index for slot in join.slots}
     alone: list[tuple[int, Code]] = []
     pairs: dict[frozenset[int], list[Code]] = {}
-    for number, condition in enumerate(join.pattern.conditions()):
+    for number, condition in enumerate(join.pattern.conditions):
         if equality_of(condition, join.pattern.lists) is not None:
             continue
         slots = {name: index[name] for name in sorted(slots_of(condition), key=index.__getitem__)}
         if not slots:
-            reason = "a condition is on no slot"
-            raise NotColumnar(reason)
+            raise NotColumnar("a condition is on no slot")
         code = Code(f"condition_{number}", condition, slots)
         if len(slots) == 1:
             alone.append((next(iter(slots.values())), code))

@@ -54,7 +54,7 @@ class VersionJoin(Stage):
         self.plan = plan
         self.body = ColumnarBody(join, linking(join))
         yields = [join.pattern.yields] if isinstance(join.pattern.yields, Expression) else []
-        asked = frozenset().union(*map(_keys_in, [*join.pattern.conditions(), *yields]))
+        asked = frozenset().union(*map(_keys_in, [*join.pattern.conditions, *yields]))
         self.own_keys = [
             plan.keys.own(slot.index) if slot.name in asked or slot.index in plan.shown else None for slot in join.slots
         ]
@@ -258,8 +258,7 @@ class VersionJoin(Stage):
         order = np.lexsort((found.born, codes))
         is_same = codes[order][1:] == codes[order][:-1]
         if (is_same & (found.born[order][1:] < found.died[order][:-1])).any():
-            reason = "several results have one key at a time"
-            raise NotColumnar(reason)
+            raise NotColumnar("several results have one key at a time")
 
     # -- results -------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ Source: SEMANTICS 1.10: a change carries the hull of its parts and of what cause
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -28,13 +28,6 @@ if TYPE_CHECKING:
     Times: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 _EARLY = np.iinfo(np.int64).min
-
-
-class Causes(Protocol):
-    """What knows the time of what caused each change."""
-
-    def of(self, timeline: Timeline, shows: NDArray[np.bool_], showed: NDArray[np.bool_], states: Indices) -> Times:
-        """Return start and end for each of the states, which are changes."""
 
 
 class OfRows:
@@ -135,3 +128,7 @@ class OfParts:
             np.minimum.at(start, at, one.rows.start[counts])
             np.maximum.at(end, at, one.rows.end[counts])
         return start, end
+
+
+Causes: TypeAlias = OfRows | OfSteps | OfParts
+"""What knows the times of what caused each change."""

@@ -113,8 +113,7 @@ def kept_up(
 ) -> Kept:
     """Return what totals come to; ``known`` are the codes of those from before."""
     if before is not None and len(amounts) and isinstance(before, Fixed) != (amounts.dtype.kind == "f"):
-        reason = "ints and floats are added"
-        raise NotColumnar(reason)
+        raise NotColumnar("ints and floats are added")
     if not isinstance(before, Fixed) and amounts.dtype.kind != "f":
         had = np.zeros(count, np.int64)
         if isinstance(before, np.ndarray):
@@ -140,8 +139,7 @@ def _check(amounts: NDArray[np.int64], had: NDArray[np.int64], n: int) -> None:
     """Refuse what might leave 64 bits."""
     most = [max(int(one.max()), -int(one.min())) if len(one) else 0 for one in (amounts, had)]
     if most[0] * (n + 1) + most[1] > _MOST:
-        reason = "a total may leave 64 bits"
-        raise NotColumnar(reason)
+        raise NotColumnar("a total may leave 64 bits")
 
 
 def taken(amounts: Amounts, indices: Indices) -> Amounts:

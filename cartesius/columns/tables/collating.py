@@ -115,13 +115,11 @@ class Collating(Stage):
             before = None if found is None else found.value
             stage = None if objection is not None else life.come(before, value, end, now)
         except Exception as error:
-            reason = f"{life!r} raises {type(error).__name__}"
-            raise NotColumnar(reason) from error
+            raise NotColumnar(f"{life!r} raises {type(error).__name__}") from error
         if objection is not None:
             raise NotColumnar(objection)
         if stage is not None and (stage.value is None or stage.keeps is not None):
-            reason = "rows are kept that are not seen as they are"
-            raise NotColumnar(reason)
+            raise NotColumnar("rows are kept that are not seen as they are")
         return key, before, stage
 
     def load(self, arriving: Mapping[int, Rows]) -> State:
@@ -131,8 +129,7 @@ class Collating(Stage):
         rows: dict[Any, Row] = {}
         for entry in slot.memory.all():
             if entry.noted("keeps") is not None or not isinstance(entry.noted("time"), int):
-                reason = "a row is kept that is not seen as it is, or has an infinite time"
-                raise NotColumnar(reason)
+                raise NotColumnar("a row is kept that is not seen as it is, or has an infinite time")
             rows[entry.row_key] = Row(entry.value, int(entry.start), int(entry.end), entry.number, entry.noted("until"))
         return State((found,), rows)
 
@@ -154,8 +151,7 @@ def _first_due(rows: Mapping[Any, Row], due: float, clock: int) -> float:
         return due
     due = min((row.until for row in rows.values() if row.until is not None), default=float("inf"))
     if due <= clock:
-        reason = "what was collected is forgotten in the batch"
-        raise NotColumnar(reason)
+        raise NotColumnar("what was collected is forgotten in the batch")
     return due
 
 
@@ -199,6 +195,6 @@ def collating_stage(join: Join) -> Stage | str | None:
         return "rows that are collected are no table of their own"
     if slot.memory.finds or slot.reactive.pattern is not None:
         return "rows are collected from results, or from events that may be taken back"
-    if join.pattern.yields != Part(slot.name) or join.pattern.conditions():
+    if join.pattern.yields != Part(slot.name) or join.pattern.conditions:
         return "it gives something else than the rows that are collected"
     return Collating(join, installed)

@@ -73,8 +73,7 @@ class ToGroups:
         try:
             return self._folded(entries, values, dict(more or {}))
         except Exception as error:
-            reason = f"a group raises {type(error).__name__}"
-            raise NotColumnar(reason) from error
+            raise NotColumnar(f"a group raises {type(error).__name__}") from error
 
     def _folded(self, entries: Iterable[Entry], values: list[Any], totals: Held) -> tuple[Flow, Held]:
         combine, inverse, empty = self.group.combine, self.group.inverse, self.group.empty

@@ -107,8 +107,7 @@ class Pairing(TableStage):
         if found is None or not len(found.left):
             return Outcome(nothing(), State(tuple(retained), state.more), tuples)
         if len(found.left) > _MOST:
-            reason = "too many pairs in one batch"
-            raise NotColumnar(reason)
+            raise NotColumnar("too many pairs in one batch")
         given = [Parts(one.rows, rows) for one, rows in zip(them, (found.left, found.right), strict=True)]
         entries = found.entries(both, moment.steps)
         flow, more = self.output.folded(
@@ -128,8 +127,7 @@ class Pairing(TableStage):
             found = [side((_Cell(value),)) for value in one.rows.payload.to_list()]
             return [-1 if value is None else values.setdefault(value, len(values)) for value in found]
         except Exception as error:
-            reason = f"an equality raises {type(error).__name__}"
-            raise NotColumnar(reason) from error
+            raise NotColumnar(f"an equality raises {type(error).__name__}") from error
 
     def _finds(self, some: Meetings, them: Sequence[Versions]) -> Any:
         linked = [Linked(one.rows, rows) for one, rows in zip(them, (some.left, some.right), strict=True)]
@@ -141,7 +139,7 @@ def pairing_stage(join: Join, output: ToGroups) -> Stage | str:
     """Return the stage of pairs, or why there is none."""
     if len(join.slots) != 2:
         return "of more tables than two each pair would be met"
-    asked = [one for one in join.pattern.conditions() if equality_of(one, join.pattern.lists) is None]
+    asked = [one for one in join.pattern.conditions if equality_of(one, join.pattern.lists) is None]
     form = _form(asked[0], [slot.name for slot in join.slots]) if len(asked) == 1 else None
     if form is None or len(join.pattern.equalities) > 1:
         return "its rows have several candidates"

@@ -94,8 +94,7 @@ class RowJoin(VersionJoin):
                 for _, parts, _ in results
                 for part, mine in zip(parts, there, strict=True)
             ):
-                reason = "an event without a key comes out unmatched"
-                raise NotColumnar(reason)
+                raise NotColumnar("an event without a key comes out unmatched")
         shown = self._output.shown
         more = Shown(of_values(list(shown)), of_values(list(shown.values()))) if shown else None
         return State(super().load(arriving).retained, more)
@@ -141,8 +140,7 @@ class RowJoin(VersionJoin):
         parts = self.parts(rows, [found.rows[slot] for slot in range(len(rows))])
         value, counts = self.body.values(parts)
         if counts is not None:
-            reason = "a body gives several values of a combination, or none"
-            raise NotColumnar(reason)
+            raise NotColumnar("a body gives several values of a combination, or none")
         keys, codes = self._keys(parts, value)
         coming, going = np.flatnonzero(found.born >= 0), np.flatnonzero(found.died != FOREVER)
         which = np.concatenate([going, coming])
@@ -171,12 +169,10 @@ class RowJoin(VersionJoin):
         assert by is not None  # Invariant: that is how this one was chosen
         keys = got(value, by) if self.key is None else self.key.values(len(value), *parts)
         if nulls(keys) is not None:
-            reason = "the key of a row is null"
-            raise NotColumnar(reason)
+            raise NotColumnar("the key of a row is null")
         (codes,), _ = encoded([[keys]], skips_null=False)
         if (codes < 0).any():
-            reason = "a key does not equal itself"
-            raise NotColumnar(reason)
+            raise NotColumnar("a key does not equal itself")
         return keys, codes
 
 

@@ -67,8 +67,7 @@ class SameKey(TableStage):
         codes = dict(zip(there, found, strict=True))
         nulls = [slot for slot in there if has_null(them[slot].key)]
         if len(nulls) > 1 and all(self.missing):
-            reason = "keys are null on both sides of an outer join"
-            raise NotColumnar(reason)
+            raise NotColumnar("keys are null on both sides of an outer join")
         for place, slot in enumerate(nulls):
             codes[slot] = np.where(codes[slot] == NEVER, count + place, codes[slot])
         return codes, count + len(nulls)

@@ -118,8 +118,7 @@ class ToExtremes(ToTotals):
         had = every.group.take(np.zeros(0, np.int64)) if more is None else more.group
         (codes, of_every, of_had), count = encoded([[groups], [every.group], [had]], skips_null=False)
         if (codes == NEVER).any() or (of_every == NEVER).any():
-            reason = "a group is no number"
-            raise NotColumnar(reason)
+            raise NotColumnar("a group is no number")
         entries = entries_of(found, steps)
         cells = cells_of(entries, codes, count)
         numbers = cells.kept_up(entries.sign, np.bincount(of_every[born == BEFORE], minlength=count))
@@ -145,8 +144,7 @@ class ToExtremes(ToTotals):
         """Return the totals of cells, and where they are what they were before."""
         value = widened(value)
         if not isinstance(value, Leaf) or value.kind:
-            reason = "what is compared are no plain values"
-            raise NotColumnar(reason)
+            raise NotColumnar("what is compared are no plain values")
         n = len(cells.code)
         if value.valid is not None and not value.valid.any():
             return Leaf(pa.nulls(n, value.type)), np.ones(n, np.bool_)

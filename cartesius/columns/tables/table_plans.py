@@ -118,7 +118,7 @@ def _has_one_key(join: Join) -> bool:
 
 
 def _same_key(join: Join, output: Output, missing: Sequence[bool]) -> Stage | str:
-    if any(missing) and (len(join.slots) != 2 or len(join.pattern.conditions()) != 1):
+    if any(missing) and (len(join.slots) != 2 or len(join.pattern.conditions) != 1):
         return _foreign_keys(join, output, missing)
     return SameKey(join, output, missing)
 
@@ -131,7 +131,7 @@ def _foreign_keys(join: Join, output: Output, missing: Sequence[bool]) -> Stage 
     root, names = found
     if missing[root] or any(missing[one.of] and not missing[one.slot] for one in names):
         return "parts may be missing that name others"
-    if any(missing) and len(join.pattern.conditions()) != len(names):
+    if any(missing) and len(join.pattern.conditions) != len(names):
         return "parts may be missing by more than the keys of tables"
     try:
         return ForeignKeys(join, output, missing, root, names)

@@ -87,8 +87,7 @@ def _check_keys(key: Vector | None) -> None:
     if isinstance(key, Leaf) and pa.types.is_floating(key.type):
         zeros = key.numbers[key.numbers == 0]
         if len(zeros) and np.signbit(zeros).any():
-            reason = "a key is -0.0"
-            raise NotColumnar(reason)
+            raise NotColumnar("a key is -0.0")
 
 
 @attrs.frozen(eq=False)

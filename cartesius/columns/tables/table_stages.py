@@ -83,7 +83,7 @@ class TableStage(Stage):
         super().__init__(join)
         self.output = output
         self.missing = missing
-        conditions = join.pattern.conditions()
+        conditions = join.pattern.conditions
         self.body = ColumnarBody(join, [one for one in conditions if equality_of(one, join.pattern.lists) is not None])
         self.is_transient = any(isinstance(one.node, Recall) for one in join.installed)
         self.is_read_only = join.batch.is_read_only
@@ -213,8 +213,7 @@ def _folded(before: Rows | None, rows: Rows, initial: Any, combine: Callable[[An
                 folds[key] = combine(folds.get(key, initial), value)
             found.append(folds.get(key))
     except Exception as error:
-        reason = f"a fold raises {type(error).__name__}"
-        raise NotColumnar(reason) from error
+        raise NotColumnar(f"a fold raises {type(error).__name__}") from error
     return of_values(found, None if before is None else before.payload)
 
 
@@ -229,14 +228,12 @@ def _key(payload: Vector, key: str | Callable[[Any], Any]) -> Vector:
     if isinstance(key, str):
         item = payload.item(key) if isinstance(payload, Struct) and payload.kind == "record" else None
         if item is None or (isinstance(payload, Struct) and payload.valid is not None):
-            reason = f"not every value has a field {key!r}"
-            raise NotColumnar(reason)
+            raise NotColumnar(f"not every value has a field {key!r}")
         found = item
     else:
         found = once(key, payload)
     if nulls(found) is not None:
-        reason = "a key is null"
-        raise NotColumnar(reason)
+        raise NotColumnar("a key is null")
     return found
 
 

@@ -118,8 +118,7 @@ class ToTotals:
         sides = [[keys]] if more is None else [[keys], [more.key]]
         (codes, *known), count = encoded(sides, skips_null=False)
         if (codes == NEVER).any():
-            reason = "a group is no number"
-            raise NotColumnar(reason)
+            raise NotColumnar("a group is no number")
         number = np.zeros(count, np.int64)
         if more is not None:
             number[known[0]] = more.number

@@ -207,8 +207,7 @@ def _calculated(function: Any, _: bool, left: Lane, right: Lane) -> Lane:
     if left.kind == right.kind == "i":
         most = bound(a) * bound(b) if function is operator.mul else bound(a) + bound(b)
         if most > INT64.max:
-            reason = "an int leaves 64 bits"
-            raise NotColumnar(reason)
+            raise NotColumnar("an int leaves 64 bits")
         return Lane(plain(function(a, b)), valid)
     return Lane(plain(function(_as_floats(a), _as_floats(b))), valid)
 
@@ -218,8 +217,7 @@ def _mixed(function: Any, left: Lane, right: Lane, valid: Mask) -> Lane:
     whole = wholeness(left) & wholeness(right)
     found = function(_as_floats(left.values), _as_floats(right.values))
     if (np.abs(np.where(whole, found, 0)) > EXACT).any():
-        reason = "ints beyond 2**53 and floats are mixed"
-        raise NotColumnar(reason)
+        raise NotColumnar("ints beyond 2**53 and floats are mixed")
     return Lane(found, valid, whole if whole.any() else None)
 
 

@@ -5,7 +5,7 @@ Source: DESIGN 4; SEMANTICS 1.18; `missing_values`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,15 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-class AtOnce(Protocol):
-    """A function of values that can be asked for many rows at once."""
-
-    def of_vectors(self, *columns: Vector) -> Vector | None:
-        """Return what it gives for each row of ``columns``, or None if these are none that it can take at once."""
-
-
 def at_once(function: Callable[..., Any], arguments: Sequence[Vector]) -> Vector | None:
-    """Return what ``function`` gives for all rows, if it can be asked for that (`AtOnce`)."""
+    """Return what ``function`` gives for all rows, if its ``of_vectors`` can be asked for that, and takes these."""
     ask: Callable[..., Vector | None] | None = getattr(function, "of_vectors", None)
     if ask is None:
         return None

@@ -93,8 +93,7 @@ def _like(values: Sequence[Any], like: Vector) -> Vector:
         else:
             found = like.take(_none(values), may_miss=True)
         if found is None or (found.kind, found.names) != (like.kind, like.names):
-            reason = "retained values have other fields than those that come"
-            raise NotColumnar(reason)
+            raise NotColumnar("retained values have other fields than those that come")
         items = [_like(mine.to_list(), its) for mine, its in zip(found.items, like.items, strict=True)]
         return Struct(like.kind, like.names, items, len(values), found.valid)
     if like.kind == PACKED:
@@ -104,11 +103,9 @@ def _like(values: Sequence[Any], like: Vector) -> Vector:
     try:
         leaf = Leaf(pa.array(values, like.type, from_pandas=False), like.kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        reason = f"retained values are of another type than {like.type}"
-        raise NotColumnar(reason) from error
+        raise NotColumnar(f"retained values are of another type than {like.type}") from error
     if list(map(_exactly, leaf.to_list())) != list(map(_exactly, values)):
-        reason = f"retained values are of another type than {like.type}"
-        raise NotColumnar(reason)
+        raise NotColumnar(f"retained values are of another type than {like.type}")
     return leaf
 
 

@@ -70,8 +70,7 @@ def check_hashable(vector: Vector) -> None:
         try:
             hash(tuple(vector.to_list()))
         except TypeError:
-            reason = "a key cannot be hashed"
-            raise NotColumnar(reason) from None
+            raise NotColumnar("a key cannot be hashed") from None
 
 
 def any_nan(vector: Vector) -> bool:
@@ -123,13 +122,11 @@ def _of_several(vectors: Sequence[Vector], kinds: Sequence[bool | None]) -> Code
 def _of_leaves(vectors: Sequence[Vector]) -> Coded:
     """Return the codes of values without fields, how many there are, and which values are there; None: all."""
     if any(isinstance(one, Leaf) and one.kind == PACKED for one in vectors):
-        reason = "keys are of several types"
-        raise NotColumnar(reason)
+        raise NotColumnar("keys are of several types")
     together = concatenated(_of_one_type(vectors))
     assert isinstance(together, Leaf)  # Invariant: leaves together are a leaf
     if pa.types.is_nested(together.type):
-        reason = f"keys are of the type {together.type}"
-        raise NotColumnar(reason)
+        raise NotColumnar(f"keys are of the type {together.type}")
     return *_of_leaf(together), together.valid
 
 
@@ -168,8 +165,7 @@ def _of_structs(vectors: Sequence[Vector]) -> Coded:
     structs = [one for one in vectors if isinstance(one, Struct)]
     first = structs[0]
     if {(one.kind, one.names) for one in structs} != {(first.kind, first.names)} or first.kind != TUPLE:
-        reason = "keys have fields"
-        raise NotColumnar(reason)
+        raise NotColumnar("keys have fields")
     valid = None
     if any(one.valid is not None for one in structs):
         valid = np.concatenate([np.ones(len(one), np.bool_) if one.valid is None else one.valid for one in structs])
@@ -194,16 +190,14 @@ def _of_one_type(vectors: Sequence[Vector]) -> Sequence[Vector]:
         return [Leaf(_cast(leaf, pa.int64())) for leaf in leaves]
     if all(pa.types.is_string(one) or pa.types.is_large_string(one) for one in types):
         return [Leaf(_cast(leaf, pa.large_string())) for leaf in leaves]
-    reason = f"keys of the types {', '.join(sorted(map(str, types)))} are compared"
-    raise NotColumnar(reason)
+    raise NotColumnar(f"keys of the types {', '.join(sorted(map(str, types)))} are compared")
 
 
 def _as_float(leaf: Leaf) -> Leaf:
     if leaf.type != pa.null() and not pa.types.is_floating(leaf.type) and not pa.types.is_boolean(leaf.type):
         numbers = leaf.numbers
         if len(numbers) and (int(numbers.max()) > _EXACT or int(numbers.min()) < -_EXACT):
-            reason = "ints beyond 2**53 are compared with floats"
-            raise NotColumnar(reason)
+            raise NotColumnar("ints beyond 2**53 are compared with floats")
     return Leaf(_cast(leaf, pa.float64()))
 
 
@@ -211,5 +205,4 @@ def _cast(leaf: Leaf, kind: pa.DataType) -> Any:
     try:
         return leaf.array.cast(pa.int8()).cast(kind) if pa.types.is_boolean(leaf.type) else leaf.array.cast(kind)
     except pa.ArrowInvalid as error:
-        reason = f"keys of the type {leaf.type} are compared with those of the type {kind}"
-        raise NotColumnar(reason) from error
+        raise NotColumnar(f"keys of the type {leaf.type} are compared with those of the type {kind}") from error

@@ -130,8 +130,7 @@ def lane(given: Given) -> Lane:
         return Lane(given, given.valid)
     if given.type == pa.null():
         if given.kind:
-            reason = "values are of several types"
-            raise NotColumnar(reason)
+            raise NotColumnar("values are of several types")
         return Lane(None)
     if given.kind or not given.is_number:
         return Lane(given, given.valid)
@@ -297,8 +296,7 @@ def wholeness(given: Lane) -> NDArray[np.bool_]:
         return given.whole
     is_whole = given.kind == "i"
     if is_whole and bound(given.values) > EXACT:
-        reason = "ints beyond 2**53 and floats are mixed"
-        raise NotColumnar(reason)
+        raise NotColumnar("ints beyond 2**53 and floats are mixed")
     return np.asarray(is_whole)
 
 

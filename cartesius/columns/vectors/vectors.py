@@ -251,8 +251,7 @@ def _common(kinds: set[pa.DataType]) -> pa.DataType | None:
     for holds, widest in _WIDEST:
         if all(map(holds, kinds)):
             return widest
-    reason = f"values of the types {', '.join(sorted(map(str, kinds)))} are mixed"
-    raise NotColumnar(reason)
+    raise NotColumnar(f"values of the types {', '.join(sorted(map(str, kinds)))} are mixed")
 
 
 def _vagueness(vector: Vector) -> int:
@@ -277,19 +276,16 @@ def concatenated(vectors: Iterable[Vector]) -> Vector:
         if any(leaf.kind == PACKED for leaf in leaves):  # a snapshot packs decimals; those that come are columns
             leaves = [leaf if leaf.kind == PACKED else packed(leaf.to_list()) for leaf in leaves]
         if len(leaves) != len(some) or len({leaf.kind for leaf in leaves}) > 1:
-            reason = "values with fields and without are mixed"
-            raise NotColumnar(reason)
+            raise NotColumnar("values with fields and without are mixed")
         return leaves[0].joined(leaves)
     none = [vector for vector in some if is_none(vector)]
     missing = {id(one): first.take(np.full(len(one), MISSING, np.int64), may_miss=True) for one in none}
     some = [missing.get(id(vector), vector) for vector in some]
     structs = [vector for vector in some if isinstance(vector, Struct)]
     if len(structs) != len(some):
-        reason = "values with fields and without are mixed"
-        raise NotColumnar(reason)
+        raise NotColumnar("values with fields and without are mixed")
     if {(one.kind, one.names) for one in structs} != {(first.kind, first.names)}:
-        reason = "values with different fields are mixed"
-        raise NotColumnar(reason)
+        raise NotColumnar("values with different fields are mixed")
     items = [concatenated(same) for same in zip(*[one.items for one in structs], strict=True)]
     valid = None
     if any(one.valid is not None for one in structs):

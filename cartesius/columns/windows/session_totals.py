@@ -143,8 +143,7 @@ class SessionTotals(Stage):
         (slot,) = self.join.slots
         held = load_held(slot, self.installed, arriving.get(0))
         if slot.memory.all() or any(copy.reported for copy in self.installed.copies.values()):
-            reason = "a session that is over is not freed"
-            raise NotColumnar(reason)
+            raise NotColumnar("a session that is over is not freed")
         return State((held,))
 
     def store(self, state: State, stored: set[int]) -> None:

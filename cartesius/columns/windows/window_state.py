@@ -104,13 +104,11 @@ def load_held(slot: Slot, installed: Installed, like: Rows | None) -> Rows | Non
     if not entries:
         return None
     if not all(set(entry.more or ()) <= {"step"} and entry.identity[:1] == (slot.source,) for entry in entries):
-        reason = "what windows hold is derived"
-        raise NotColumnar(reason)
+        raise NotColumnar("what windows hold is derived")
     try:
         start, end = (np.array([getattr(e, name) for e in entries], np.int64) for name in ("start", "end"))
     except (OverflowError, ValueError) as error:
-        reason = "what windows hold has an infinite time"
-        raise NotColumnar(reason) from error
+        raise NotColumnar("what windows hold has an infinite time") from error
     payload = of_values([entry.value for entry in entries], None if like is None else like.payload)
     ordinal = np.array([entry.identity[1] for entry in entries], np.int64)
     steps = np.array([entry.noted("step") for entry in entries], np.int64)
