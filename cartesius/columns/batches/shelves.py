@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.stages.rows import joined
+from cartesius.columns.stages.rows import LAST, joined
 from cartesius.columns.vectors.ordering import begins, single
 from cartesius.columns.vectors.vectors import NotColumnar
 
@@ -31,7 +31,6 @@ LONGER: Final = 4
 """So many times longer is a part than the one behind it, at least."""
 DEEP: Final = 64
 """So many links of a chain are followed."""
-LAST: Final = int(np.iinfo(np.int64).max)
 
 
 class Chain:
@@ -153,7 +152,7 @@ class Shelf:
     def due(self, before: int) -> Ints:
         """Return the keys of the rows that are due before a time.
 
-        All are looked at where some are due, as many often are at one time: a thousand million a second.
+        All are looked at where some are due, as many often are at one time: two milliseconds a million.
         """
         if before <= self._earliest:
             return np.zeros(0, np.int64)
