@@ -286,15 +286,15 @@ class Compiled:
         """Let a batch have happened."""
         world = engine._world
         world.journal.is_open = True
-        self.states = [one.made() if isinstance(one, Change) else one for one in found.states]
+        if found.moment.last_clock is not None:
+            world.clock = max(world.clock, found.moment.last_clock)
+        self.states = [one.made() if isinstance(one, Change) else one for one in found.states]  # by that clock
         engine._direct = {}  # it works on the objects
         self.kept |= found.kept
         world.number, world.candidates = max(world.number, found.number - 1), world.candidates + found.tuples
         world.steps += found.moment.steps
         found.counting.count()
         world.late.extend(item for _, item in ran.late)
-        if found.moment.last_clock is not None:
-            world.clock = max(world.clock, found.moment.last_clock)
         engine._world.events += found.moment.steps
         engine._world.latest = max(engine._world.latest, found.latest)
         engine._is_touched = engine._has_begun = True

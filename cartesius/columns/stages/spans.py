@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.stages.rows import FAR
+from cartesius.columns.stages.rows import FAR, LAST
 from cartesius.columns.vectors.vectors import Leaf, Struct
 from cartesius.data.events import EARLIEST, Window
 from cartesius.plan.nodes import Regular
@@ -67,13 +67,23 @@ class Spans:
         last = (start - self.offset) // self.period
         if self.size == self.period and not self.is_bounded and (start is end or np.array_equal(start, end)):
             return None, last
-        first = (end - self.size - self.offset) // self.period + 1
-        if self.is_bounded:
-            np.maximum(first, 0, out=first)
+        first = self._firsts(end)
         counts = np.maximum(last - first + 1, 0)
         rows = np.repeat(np.arange(len(start)), counts)
         within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
         return rows, first[rows] + within
+
+    def _firsts(self, end: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of the first window that has not ended by each time."""
+        first: NDArray[np.int64] = (end - self.size - self.offset) // self.period + 1
+        return np.maximum(first, 0) if self.is_bounded else first
+
+    def reported(self, start: NDArray[np.int64], end: NDArray[np.int64], clock: int) -> NDArray[np.int64]:
+        """Return the last clock before each event is reported next, given where the clock is."""
+        delay = self.delay or 0
+        visible = (clock - delay - self.size - self.offset) // self.period  # the last window that is
+        first = np.maximum(self._firsts(end), max(visible + 1, -LAST))
+        return np.where(first * self.period + self.offset <= start, self.ends(first) + delay - 1, LAST)
 
     def starts(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return where windows start."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+import pyarrow as pa
 
 from cartesius.analysis.windowed_rows import totalled_by
 from cartesius.columns.bodies.computed import of_predicates
@@ -20,12 +21,12 @@ from cartesius.columns.bodies.vectorising import heading
 from cartesius.columns.groups.totalling import Totalled, chosen, widened
 from cartesius.columns.lifetimes.lifetimes import predicates_of
 from cartesius.columns.stages.rows import BEFORE, LAST, Flow, Rows, joined, nothing
-from cartesius.columns.stages.spans import spans_of, until
+from cartesius.columns.stages.spans import clock_of, spans_of, until
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.ordering import Segments
-from cartesius.columns.vectors.vectors import TUPLE, NotColumnar, Struct, concatenated
+from cartesius.columns.vectors.vectors import TUPLE, Leaf, NotColumnar, Struct, concatenated
 from cartesius.columns.windows.totalled_rows import TotalledRows, by_unknown_groups
 from cartesius.columns.windows.window_deliveries import Deliveries, deliveries, reported
 from cartesius.columns.windows.window_state import Groups, Windows, load_held, opened, store_windows
@@ -180,26 +181,32 @@ class WindowTotals(Stage):
     # -- state ---------------------------------------------------------------------------------------------------------
 
     def split(self, slot: int, rows: Rows) -> Vector | None:
-        """Return the keys by which it totals: of events, of totals as rows, and of events that wait."""
+        """Return the keys by which it totals: of events, of totals as rows, and of events that wait.
+
+        Without any, all totals are at hand, and what waits is of no account before it is due: each by itself.
+        """
+        if not self._has_key:
+            return Leaf(pa.array(rows.number if slot else np.full(len(rows), -1)))
         try:
             return rows.key if slot == 1 else self.totals.keys_of(rows)
         except NotColumnar:  # of an event that is not let in
             return None
 
     def dues(self, slot: int, rows: Rows) -> Indices | None:
-        """Return when events are reported that wait for the end of their only window."""
+        """Return when events are reported that wait, each in the first of its windows that is not visible by now."""
         if slot < 2:
             return None
-        due: Indices = self.spans.ends(self.spans.of(rows.start, rows.end)[1]) + (self.spans.delay or 0) - 1
-        return due
+        return self.spans.reported(rows.start, rows.end, clock_of(self.join.world.clock))
 
     def as_rows(self, state: State) -> State | None:
-        """Return the state with totals by key, and what waits, as rows of further slots; None if windows overlap."""
+        """Return the state with totals by key, and what waits, as rows of further slots; None if totals are objects."""
         windows, held = state.more, state.retained[0]
+        if not self._has_key:
+            return State((None, None, held), windows)
         rows = windows.groups.as_rows() if len(windows.groups) else None
-        none = windows.groups.take(np.zeros(0, np.int64))
-        if (rows is None and len(windows.groups)) or (held is not None and self.spans.size > self.spans.period):
+        if rows is None and len(windows.groups):
             return None
+        none = windows.groups.take(np.zeros(0, np.int64))
         return State((None, rows, held), attrs.evolve(windows, groups=none))
 
     def of_rows(self, state: State) -> State:

@@ -126,8 +126,8 @@ def test_likewise_where_a_small_batch_touches_the_totals_of_its_keys_alone(outpu
 
 
 @settings(print_blob=True)
-@given(tables(keys=KEYS[1:], reports=REPORTS[1:]), st.sampled_from([0, 2]), FEW_CALLS)
-def test_likewise_where_what_waits_is_of_keys(output, lateness, calls):
+@given(tables(reports=REPORTS[1:]), st.sampled_from([0, 2]), FEW_CALLS)
+def test_likewise_where_what_waits_is_of_keys_or_by_itself(output, lateness, calls):
     with often_by_key():
         check([output], lateness, [("batch", HELD), *calls, ("query", [])], step=2)
 
@@ -234,22 +234,56 @@ def test_floats_of_very_different_sizes_in_several_keys_are_totalled_apart():
     assert engine.query(totals) == reference.query(totals)
 
 
-@pytest.mark.parametrize("report", [on_close, final])
-def test_a_small_batch_touches_what_waits_of_its_keys_alone(report, monkeypatch):
-    totals = aggregate(READ, sum_.of("n"), by="key", restrict=tumbling(1000, report=report))
-    engine, run, touched = Engine(totals, lateness=0), WindowTotals.run, []
+@pytest.fixture
+def touched(monkeypatch):
+    """How many events that wait each batch is given."""
+    run, found = WindowTotals.run, []
 
     def running(stage, state, arriving, moment):
-        touched.append(0 if state.retained[0] is None else len(state.retained[0]))
+        found.append(0 if state.retained[0] is None else len(state.retained[0]))
         return run(stage, state, arriving, moment)
 
     monkeypatch.setattr(WindowTotals, "run", running)
     monkeypatch.setattr(keyed_state, "LEAST", 1 << 9)
+    return found
+
+
+@pytest.mark.parametrize("report", [on_close, final])
+def test_a_small_batch_touches_what_waits_of_its_keys_alone(report, touched):
+    engine = Engine(aggregate(READ, sum_.of("n"), by="key", restrict=tumbling(1000, report=report)), lateness=0)
     for at, keys in ((1, range(3000)), (2, range(5)), (3, range(5, 10)), (4, range(5))):
         assert engine.push_many(readings(keys, at, 1)).num_rows == 0
     assert touched == [0, 3000, 5, 10]
     assert engine.push_many(readings([7], 1001, 1)).num_rows == 3000
     assert touched[-1] == 3015
+
+
+@pytest.mark.parametrize("report", [on_close, final])
+def test_likewise_in_windows_that_overlap_when_the_next_of_them_is_due(report, touched):
+    engine = Engine(aggregate(READ, sum_.of("n"), by="key", restrict=sliding(1000, 500, report=report)), lateness=0)
+    for at, keys in ((1, range(3000)), (2, range(5)), (3, range(5, 10)), (4, range(5))):
+        assert engine.push_many(readings(keys, at, 1)).num_rows == 0
+    assert touched == [0, 3000, 5, 10]
+    assert engine.push_many(readings([7], 501, 1)).num_rows == 3000  # of those that began at -500
+    assert touched[-1] == 3015
+    for at in (502, 503):
+        assert engine.push_many(readings([7], at, 1)).num_rows == 0
+    assert touched[-2:] == [3, 4]
+    assert engine.push_many(readings([7], 1001, 1)).num_rows == 3000
+    assert touched[-1] == 3018
+
+
+def test_without_a_key_a_small_batch_touches_nothing_that_waits_before_it_is_due(touched):
+    engine = Engine(aggregate(READ, sum_.of("n"), restrict=sliding(1000, 500, report=on_close)), lateness=0)
+    for at, keys in ((1, range(3000)), (2, range(5)), (3, range(5))):
+        assert engine.push_many(readings(keys, at, 1)).num_rows == 0
+    (change,) = events_of(engine.push_many(readings([7], 502, 1)))
+    assert change.value == Update(Window(-500, 500), 3010)
+    for at in (503, 504):
+        assert engine.push_many(readings([7], at, 1)).num_rows == 0
+    assert touched == [0, 3000, 0, 3010, 0, 0]
+    (change,) = events_of(engine.push_many(readings([7], 1001, 1)))
+    assert change.value == Update(Window(0, 1000), 3013)
 
 
 def test_a_clock_that_frees_windows_frees_the_totals_that_are_held_by_key():
