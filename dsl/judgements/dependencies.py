@@ -73,17 +73,23 @@ class Leaves:
             for number, leaf in enumerate(dict.fromkeys(leaf for each in conditions for leaf in leaves(each)))
         }
         fields: dict[int, list[tuple[str, int]]] = {}
+        presence: dict[int, int] = {}
         readings = []
         for leaf, bit in self._bits.items():
             if isinstance(leaf, Observation):
                 fields.setdefault(slots[leaf.source.name], []).append((leaf.field, bit))
             elif isinstance(leaf, Total):
                 fields[slots[repr(leaf)]] = [("value", bit), ("missing", bit)]
+                if (slot := slots.get(leaf.source.name)) is not None:
+                    presence[slot] = presence.get(slot, 0) | bit  # a reason says whether what is missing is too old
             else:
                 readings.append((reading(leaf, slots), bit))
         self._pairs = {slot: 1 << number for number, slot in enumerate(pairs, len(self._bits))}
         fields.update({slot: [("findings", bit)] for slot, bit in self._pairs.items()})
-        self._fields = tuple((slot, tuple(named), sum({bit for _, bit in named})) for slot, named in fields.items())
+        self._fields = tuple(
+            (slot, tuple(named), sum({bit for _, bit in named}) | presence.get(slot, 0))
+            for slot, named in (dict.fromkeys(presence, ()) | fields).items()
+        )
         self._readings = tuple(readings)
 
     def mask(self, term: Term) -> int:

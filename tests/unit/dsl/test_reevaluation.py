@@ -9,7 +9,9 @@ from __future__ import annotations
 import gc
 import pickle
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 from zoneinfo import ZoneInfo
 
 import attrs
@@ -22,6 +24,7 @@ from cartesius.data.events import Delete
 from cartesius.data.records import Record
 from dsl import RulePack, Source, instant, location, not_, otherwise, require, when
 from dsl.judgements.judges import Judge
+from dsl.judgements.remembering import Memory
 from dsl.terms.statements import Requirement, Statement
 from dsl.terms.terms import Comparison, Constant, Now
 from dsl.units import knots, metres
@@ -376,3 +379,86 @@ def test_an_hour_that_comes_twice_is_told_apart():
     assert [[event.value.value.status for event in events] for events in found] == [
         ["allowed"], ["restricted"], ["allowed"], []
     ]  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------- what grows stale, and whose it is
+
+AGEING = """pack: p
+subject: vessel
+
+source vessel by mmsi, stale after 7 µs:
+    mmsi: number
+    kind: text, optional
+    draught: m, optional
+    eta: instant, optional
+
+source wind, stale after 11 µs:
+    velocity: kn, optional
+
+source tide, forecast:
+    height: m, optional
+
+source other is another vessel
+
+number of vessel must be at most 2
+    name: crowd
+
+(number of vessel where vessel kind is "tug") must be at least 1
+    name: tugs
+
+when kind is "tanker":
+    tide height predicted for (eta) must be at least 1 m
+    tide height must be at least 1 m throughout eta to eta + 2 µs
+    wind velocity must be at most 10 kn
+    for every other where other kind is kind:
+        draught must be at most other draught
+"""
+STEPS = st.lists(
+    st.tuples(
+        st.integers(0, 12),
+        st.one_of(
+            st.tuples(
+                st.just("vessel"),
+                st.integers(1, 3),
+                st.fixed_dictionaries({
+                    "kind": st.sampled_from(["tanker", "tug", None]),
+                    "draught": st.sampled_from([1.0, 2.0, None]),
+                    "eta": st.sampled_from([15, 40, None]),
+                }),
+            ),
+            st.tuples(
+                st.just("wind"), st.none(), st.fixed_dictionaries({"velocity": st.sampled_from([5.0, 15.0, None])})
+            ),
+            st.tuples(st.just("tide"), st.none(), st.fixed_dictionaries({"height": st.sampled_from([0.5, 2.0, None])})),
+            st.tuples(st.just("wind"), st.none(), st.none()),
+        ),
+    ),
+    max_size=10,
+)
+
+
+def changes_of(made: RulePack, steps: Any, beside: Any = ()) -> list[str]:
+    """What an engine gives of some steps, if another engine of the same rules sees others meanwhile."""
+    engines, found, now = [Engine(made.table()), Engine(made.table())], [], [0, 0]
+    for pair in zip_longest(steps, beside):
+        for number, step in enumerate(pair):
+            if step is None:
+                continue
+            passed, (source, key, row) = step
+            now[number] += passed
+            out = engines[number].advance(now[number])
+            if source == "tide":
+                change = {**row, "issued": now[number], "start": now[number], "end": 45 + now[number]}
+            else:
+                change = Delete(key) if row is None else Update(key, {**row, "mmsi": key} if key else row)
+            out += engines[number].push(made.sources[source], change, at=now[number])
+            found += out if number == 0 else []
+    return [repr((event.end, event.value)) for event in found + engines[0].advance(now[0] + 100)]
+
+
+@settings(max_examples=settings().max_examples // 5)
+@given(STEPS, STEPS)
+def test_what_is_missing_or_too_old_is_what_a_judge_without_memory_says(steps, beside):
+    with mock.patch.object(Memory, "remember"):
+        expected = changes_of(RulePack.from_text(AGEING), steps)
+    assert changes_of(RulePack.from_text(AGEING), steps, beside) == expected
