@@ -20,7 +20,7 @@ from examples.port.__main__ import main
 from examples.port.inputs import read_day
 from examples.port.office.alerting import LOOK, WORDS, Alerting
 from examples.port.office.alerts_command import alerting_beside, by_rules_in_force, dry_run
-from examples.port.office.databases import StoreLost
+from examples.port.office.databases import StoreLost, UnusableStore
 from examples.port.office.foreseen import OTHER_SHIPS, Foresight, Next, _told
 from examples.port.office.records import GONE, Batch, Change, Failed, Missing, Seen, noted
 from examples.port.office.store import Store
@@ -381,9 +381,9 @@ def test_beside_a_board_alerts_are_queued_and_sent(tmp_path, store, capsys):
     written(store, 1, 10, [change(5, 7, "restricted", SHALLOW, name="EVA\r\n\x1b[2J")])
     queued = tmp_path / "office.alerts.db"
 
-    with alerting_beside(store.where, wanted, queued, nothing):
+    with alerting_beside(store.where, wanted, queued, nothing, Event()):
         pass
-    with alerting_beside(store.where, wanted, queued, nothing):
+    with alerting_beside(store.where, wanted, queued, nothing, Event()):
         pass
 
     (line,) = (tmp_path / "alerts.jsonl").read_text().splitlines()
@@ -403,7 +403,7 @@ def test_an_outbox_that_cannot_be_written_for_a_while_loses_no_alert(tmp_path, s
         raise sqlite3.OperationalError("database or disk is full")
 
     monkeypatch.setattr(Outbox, "notice", failing)
-    with alerting_beside(store.where, wanted, queued, nothing):
+    with alerting_beside(store.where, wanted, queued, nothing, Event()):
         assert tried.wait(20)
 
     assert len((tmp_path / "alerts.jsonl").read_text().splitlines()) == 1
@@ -427,11 +427,34 @@ def test_a_store_that_is_lost_for_a_while_loses_no_alert(tmp_path, store, monkey
 
     monkeypatch.setattr(Store, "progress", failing)
     monkeypatch.setattr(Store, "wait", failing_to_wait)
-    with alerting_beside(store.where, wanted, tmp_path / "office.alerts.db", nothing):
+    with alerting_beside(store.where, wanted, tmp_path / "office.alerts.db", nothing, Event()):
         assert tried.wait(20)
 
     assert len((tmp_path / "alerts.jsonl").read_text().splitlines()) == 1
     assert "alerts: the server closed the connection; tried again in 1 s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [KeyError("destination"), UnusableStore("no such table: readings")], ids=repr)
+def test_an_error_that_does_not_pass_ends_what_alerts_run_beside(error, tmp_path, store, monkeypatch):
+    """The thread ended, or tried for ever, and the board went on without alerts and said nothing."""
+
+    def failing(_):
+        raise error
+
+    monkeypatch.setattr(Alerting, "step", failing)
+    wanted, stop = subscribed(tmp_path / "alerts.toml", ""), Event()
+    with pytest.raises(type(error)), alerting_beside(store.where, wanted, tmp_path / "a.db", nothing, stop):
+        assert stop.wait(20)
+
+
+def test_an_outbox_that_is_no_database_is_refused(tmp_path, store):
+    (tmp_path / "a.db").write_text("<!doctype html>" * 100)
+    wanted = subscribed(tmp_path / "alerts.toml", "")
+    with (
+        pytest.raises(UnusableStore, match=r"outbox: expected a database, .* but got .*a\.db'"),
+        alerting_beside(store.where, wanted, tmp_path / "a.db", nothing, Event()),
+    ):
+        pass
 
 
 def test_what_cannot_be_foreseen_under_the_rules_is_said_once_and_verdicts_are_told_all_the_same(tmp_path, store):
