@@ -2,6 +2,9 @@
 
 The forecasts are looked at every five minutes of event time, for the ships that somebody asks about. Where nothing was
 read before, what is told begins with how things stand: nobody wants the whole day.
+
+Invariant: what is known of the store is what there was up to a position. The outbox has that position, or one since
+which there was nothing to tell of: after whatever failed, another `Alerting` goes on from there, and misses nothing.
 """
 
 from __future__ import annotations
@@ -14,11 +17,12 @@ import attrs
 
 from dsl.alerts import Occasion
 from examples.port.cells import moment
+from examples.port.office.databases import StoreLost
 from examples.port.office.foreseen import Unforeseen
 from examples.port.office.records import GONE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dsl.alerts import Outbox, Subscription, Subscriptions
     from examples.port.office.foreseen import Next
@@ -32,6 +36,8 @@ WORDS: Final = {"subject": "ship", "place": "berth"}
 LOOK: Final = timedelta(minutes=5) // timedelta(microseconds=1)
 PATIENCE_S: Final = 2.0
 """How long forecasts are looked at in one step, at most; the other ships come in the next."""
+_CHANGES: Final = 1 << 31
+"""More than a store has changes: a position in the outbox is one number, of readings times this, and of changes."""
 
 
 class Alerting:
@@ -45,6 +51,8 @@ class Alerting:
         from_start: Whether to begin with the first change that is in the store, and not with how things stand.
         patience: How long forecasts are looked at in one step, in seconds.
         tell: Gets a line where looking ahead fails; verdicts are told of all the same.
+
+    After an error of the store or the outbox another is made in its place.
     """
 
     def __init__(
@@ -59,7 +67,7 @@ class Alerting:
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._store, self._subscriptions, self._outbox = store, subscriptions, outbox
-        self._feed = store.identity()
+        self._feed = f"changes and readings of {store.identity()}"
         outbox.begin(self._feed)
         self._next_change, self._patience, self._tell = next_change, patience, tell
         self._failure = ""
@@ -67,7 +75,8 @@ class Alerting:
         self._last: dict[int, Change] = {}
         self._waiting: list[int] = []
         self._asked: list[Subscription] = [each for each in subscriptions.wanted if each.within is not None]
-        self._looked = self._reading = 0
+        self._looked = 0
+        self._position = (0, 0)  # the newest change and the newest reading that it knows
         self._is_whole, self._began = from_start, from_start
 
     def step(self) -> int:
@@ -78,40 +87,41 @@ class Alerting:
         number = 0
         if not self._began:
             number = self._begin(now)
-        position = self._outbox.position(self._feed)
-        changes, readings = self._new(position)
+        changes, readings, self._position = self._new(*self._position)
         found = [*self._noticed(changes, readings), *self._looks(now), *self._goes_on()]
-        if not found:
-            return number
-        position = changes[-1].id if changes else position
-        return number + self._outbox.notice(self._subscriptions, found, self._feed, position, now=time())
+        return number + self._notice(found) if found else number
 
-    def _new(self, position: int) -> tuple[list[Change], list[Seen]]:
-        """Return what has come since: all of it, as changes and readings are put into one order.
+    def _new(self, change: int, reading: int) -> tuple[list[Change], list[Seen], tuple[int, int]]:
+        """Return what has come since, and the position with it: all, as changes and readings are put into one order.
 
         Changes are asked for last: those that a reading has made are there with it.
         """
         changes: list[Change] = []
         readings: list[Seen] = []
-        while seen := self._store.readings_after(self._reading):
+        while seen := self._store.readings_after(reading):
             readings += [each for _, each in seen]
-            self._reading = seen[-1][0]
-        while more := self._store.changes_after(changes[-1].id if changes else position):
+            reading = seen[-1][0]
+        while more := self._store.changes_after(change):
             changes += more
-        return changes, readings
+            change = more[-1].id
+        return changes, readings, (change, reading)
 
     def _begin(self, now: int) -> int:
-        """Know how things stand, and tell of it where nothing was told before."""
-        present, self._reading = self._store.newest_ids()
-        for seen in self._store.rows_at(now):
+        """Know how things stood where it was; where nothing was told before, how they stand, and tell of it."""
+        reading, change = divmod(self._outbox.position(self._feed), _CHANGES)
+        is_first = not (reading or change)
+        self._position = change, reading = self._store.newest_ids() if is_first else (change, reading)
+        for seen in self._store.rows_at(newest=reading):
             self._read(seen)
-        self._last = {each.mmsi: each for each in self._store.ships_at(now)}
+        self._last = {each.mmsi: each for each in self._store.ships_at(newest=change)}
         self._looked = (now // LOOK - 1) * LOOK
         self._began = True
-        if self._outbox.position(self._feed):
-            return 0
-        standing = map(self._occasion, self._last.values())
-        return self._outbox.notice(self._subscriptions, standing, self._feed, present, now=time())
+        return self._notice(map(self._occasion, self._last.values())) if is_first else 0
+
+    def _notice(self, found: Iterable[Occasion]) -> int:
+        change, reading = self._position
+        position = reading * _CHANGES + change
+        return self._outbox.notice(self._subscriptions, found, self._feed, position, now=time())
 
     def _noticed(self, changes: Sequence[Change], readings: Sequence[Seen]) -> Iterator[Occasion]:
         """Yield the occasions of changes and readings, in the order of their times, with looks ahead in between."""
@@ -155,6 +165,8 @@ class Alerting:
             return
         try:
             found = self._next_change(report, self._looked)
+        except StoreLost:  # the ship is looked at again when it is back
+            raise
         except Exception as error:  # whatever it is: nobody would be told of verdicts any more
             self._fails(f"cannot look ahead: {type(error).__name__}: {error}")
             return

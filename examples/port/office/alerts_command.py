@@ -8,7 +8,7 @@ import sys
 from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -24,10 +24,12 @@ from examples.port.office.databases import StoreLost, UnusableStore, is_url
 from examples.port.office.figures import in_force
 from examples.port.office.foreseen import Foresight
 from examples.port.office.store import Store
+from examples.port.office.threads import at_work
 from examples.port.tables import UnusableFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from concurrent.futures import Future
 
     from examples.port.office.alerting import NextChange
     from examples.port.office.foreseen import Next, Unforeseen
@@ -60,18 +62,21 @@ def _tell(line: str) -> None:
 
 @contextmanager
 def alerting_beside(
-    where: str, subscriptions: Subscriptions, outbox: Path, next_change: NextChange
-) -> Iterator[Thread]:
-    """Queue and send alerts while the block runs, which gets the thread that queues them.
+    where: str, subscriptions: Subscriptions, outbox: Path, next_change: NextChange, stop: Event
+) -> Iterator[Future[None]]:
+    """Queue and send alerts while the block runs, which gets how the thread ends that queues them.
 
     Args:
         where: The store.
         subscriptions: Who wants what.
         outbox: The outbox's file.
         next_change: As of `Alerting`.
+        stop: Is set where that thread fails, and at the end of the block, which raises what it failed by.
+
+    Raises:
+        UnusableStore: The store or the outbox cannot be opened.
     """
     outbox.parent.mkdir(parents=True, exist_ok=True)
-    stop = Event()
 
     def run() -> None:
         with closing(Store(where)) as store, closing(Outbox(outbox)) as queue:
@@ -83,7 +88,7 @@ def alerting_beside(
                     if number := alerting.step():
                         click.echo(f"alerts: {number} queued", err=True)
                     failures = 0
-                except (sqlite3.Error, UnusableStore) as error:
+                except (sqlite3.Error, StoreLost) as error:  # of the outbox, and of the store
                     alerting = None  # begun anew, as after a kill, it misses nothing
                     failures += 1
                     wait = min(pause(failures), _LONGEST_S)
@@ -93,14 +98,17 @@ def alerting_beside(
                     with suppress(StoreLost):  # it is asked again at once, and then waited for
                         store.wait(_LOOK_S)
 
-    with delivering(outbox, subscriptions.targets, _tell):
-        thread = Thread(target=run, name="alerts", daemon=True)
-        thread.start()
-        try:
-            yield thread
-        finally:
-            stop.set()
-            thread.join()
+    try:
+        with delivering(outbox, subscriptions.targets, _tell):
+            ended = at_work("alerts", run, stop)
+            try:
+                yield ended
+            finally:
+                stop.set()
+                ended.result()
+    except sqlite3.Error as error:
+        message = f"outbox: expected a database, or a place for a new one, but got {str(outbox)!r}: {error}"
+        raise UnusableStore(message) from error
 
 
 @contextmanager
@@ -120,14 +128,14 @@ def by_rules_in_force(where: str, foresight: Foresight) -> Iterator[NextChange]:
 
 
 @contextmanager
-def beside(where: str, subscriptions: Subscriptions | None, foresight: Foresight) -> Iterator[None]:
-    """Queue and send alerts beside a board of that store while the block runs; nothing where nobody wants any."""
+def beside(where: str, subscriptions: Subscriptions | None, foresight: Foresight, stop: Event) -> Iterator[None]:
+    """Queue and send alerts beside a board of that store, as `alerting_beside`; nothing where nobody wants any."""
     if subscriptions is None:
         yield
         return
     with (
         by_rules_in_force(where, foresight) as next_change,
-        alerting_beside(where, subscriptions, outbox_of(where), next_change),
+        alerting_beside(where, subscriptions, outbox_of(where), next_change, stop),
     ):
         yield
 
@@ -182,8 +190,8 @@ def unknown(subscriptions: Subscriptions, rules: Sequence[str], berths: Sequence
 def alerts(file: Path, *, where: str, outbox: Path | None, data: Path, is_dry: bool) -> None:
     """Tell who wants to know, as SUBSCRIPTIONS says, of ships whose verdicts change, or are foreseen to.
 
-    docs/how_to/be_told.md says what is in the file. It runs until Ctrl-C. Exit status: 0; 1 where it failed; 2 where it
-    was refused.
+    docs/how_to/be_told.md says what is in the file. It runs until Ctrl-C. Exit status: 0; 2 where it was
+    refused, or cannot go on, and why.
     """
     try:
         subscriptions = subscriptions_of(file)
@@ -200,10 +208,9 @@ def alerts(file: Path, *, where: str, outbox: Path | None, data: Path, is_dry: b
                 lines = dry_run(where, subscriptions, next_change)
                 click.echo("\n".join(lines) if lines else "nothing so far that anybody wants to know")
                 return
-            with alerting_beside(where, subscriptions, outbox or outbox_of(where), next_change) as thread:
+            with alerting_beside(where, subscriptions, outbox or outbox_of(where), next_change, Event()) as ended:
                 click.echo(f"alerts: {len(subscriptions.wanted)} subscriptions of {file}; Ctrl-C ends it", err=True)
-                thread.join()
-        sys.exit(1)  # it ends by itself only where it failed, and has said why
+                ended.result()  # it ends by itself only where it failed
     except KeyboardInterrupt:
         return
     except (CartesiusError, UnusableFile, OSError) as error:

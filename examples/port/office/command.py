@@ -154,7 +154,7 @@ def board(
                     )
                 following, foresight = Following(store, day), Foresight(day)
                 shown = Board(store, following, day, foresight)
-                with beside(where, subscriptions, foresight), suppress(KeyboardInterrupt):
+                with beside(where, subscriptions, foresight, stop), suppress(KeyboardInterrupt):
                     ending.callback(_raise_failure, following.start(stop))
                     ending.callback(_raise_failure, shown.start(stop))
                     serve(

@@ -6,6 +6,7 @@ Whoever waits at SQLite looks for the number of the last commit, every `LOOK_S` 
 A database may be lost for a while: a server restarts, a connection is cut, another process locks a file, a disk is
 full. Then `StoreLost` is raised, and whoever asks again is answered once it is there: a connection is made anew. Of a
 transaction it is not known whether it was committed: all of it is done again, and must not be in the tables twice.
+After any other error it is `UnusableStore`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sqlite3
 import threading
 import time
 from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from cartesius.errors import CartesiusError
@@ -82,7 +84,7 @@ class Database(Protocol):
 
 
 class UnusableStore(CartesiusError, OSError):
-    """A store cannot be opened: the file is no database, or there is no server."""
+    """A store cannot be used: the file is no database, there is no server, a table is gone, nothing may be written."""
 
 
 class StoreLost(UnusableStore):
@@ -152,7 +154,8 @@ class SQLite:
         end = time.monotonic() + timeout
         with _told_as_lost():
             if not hasattr(mine, "connection"):  # one of its own: none is told of what it has written itself
-                mine.connection = sqlite3.connect(f"file:{self._path}?mode=ro", uri=True, check_same_thread=False)
+                where = f"{Path(self._path).absolute().as_uri()}?mode=ro"
+                mine.connection = sqlite3.connect(where, uri=True, check_same_thread=False)
                 mine.seen = None
                 self._watching.append(mine.connection)
             while (now := mine.connection.execute("PRAGMA data_version").fetchone()) == mine.seen:
@@ -175,10 +178,9 @@ class SQLite:
 def _told_as_lost() -> Iterator[None]:
     try:
         yield
-    except sqlite3.OperationalError as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _LOST:  # the rest of the code says how it came about
-            raise
-        raise StoreLost(str(error)) from error
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of it says how it came about
+        raise (StoreLost if code in _LOST else UnusableStore)(str(error)) from error
 
 
 class PostgreSQL:
@@ -194,7 +196,7 @@ class PostgreSQL:
         def connect() -> psycopg.Connection[tuple[Any, ...]]:
             return psycopg.connect(**{**_NOTICED, **conninfo_to_dict(url)}, autocommit=True)  # type: ignore[arg-type]  # options of libpq
 
-        self._connect, self._error = connect, psycopg.OperationalError
+        self._connect, self._error, self._errors = connect, psycopg.OperationalError, psycopg.Error
         self._is_within = self._has_alone = False
         try:
             self._connection = connect()
@@ -231,8 +233,8 @@ class PostgreSQL:
     def _told_as_lost(self) -> Iterator[None]:
         try:
             yield
-        except self._error as error:
-            raise StoreLost(str(error).strip()) from error
+        except self._errors as error:
+            raise (StoreLost if isinstance(error, self._error) else UnusableStore)(str(error).strip()) from error
 
     def execute_many(self, statement: str, values: Iterable[Sequence[object]]) -> None:
         """Run a statement once for each."""

@@ -59,6 +59,8 @@ _CHANGE: Final = "id, time, mmsi, name, status, failed, missing, pack, what_was_
 _SEEN: Final = "id, source, key, time, fields"
 RETRY_S: Final = 1.0
 """Between two tries to write into a store that is lost, in seconds."""
+_ANY: Final = 2**63 - 1
+"""No time and no id is greater."""
 AT_ONCE: Final = 1_000
 """How many rows are asked for at a time by who follows."""
 
@@ -340,13 +342,17 @@ class Store:
         """Return when somebody may have written, in this process or another, or after some seconds."""
         self._database.wait(timeout)
 
-    def ships_at(self, time: int) -> list[Change]:
-        """Return, for each ship that is judged at a moment, the last change of her verdict until then."""
+    def ships_at(self, time: int = _ANY, *, newest: int = _ANY) -> list[Change]:
+        """Return, for each ship that is judged at a moment, the last change of her verdict until then.
+
+        With ``newest`` it is as if no change had a greater id.
+        """
         rows = self._asked(
             f"SELECT {_CHANGE} FROM changes WHERE id IN (SELECT (SELECT c.id FROM changes c"
-            " WHERE c.mmsi = CAST(k.key AS BIGINT) AND c.time <= ? ORDER BY c.time DESC, c.id DESC LIMIT 1)"
-            " FROM known k WHERE k.source = 'ship') AND status <> 'gone' ORDER BY mmsi",
-            (time,),
+            " WHERE c.mmsi = CAST(k.key AS BIGINT) AND c.time <= ? AND c.id <= ?"
+            " ORDER BY c.time DESC, c.id DESC LIMIT 1) FROM known k WHERE k.source = 'ship') AND status <> 'gone'"
+            " ORDER BY mmsi",
+            (time, newest),
         )
         return [_change(row) for row in rows]
 
@@ -359,12 +365,13 @@ class Store:
                 last[mmsi] = status, when
         return {mmsi: when for mmsi, (_, when) in last.items()}
 
-    def rows_at(self, time: int) -> list[Seen]:
-        """Return the newest reading of each row of each source at a moment."""
+    def rows_at(self, time: int = _ANY, *, newest: int = _ANY) -> list[Seen]:
+        """Return the newest reading of each row of each source at a moment; ``newest`` as for `ships_at`."""
         rows = self._asked(
             f"SELECT {_SEEN} FROM readings WHERE id IN (SELECT (SELECT r.id FROM readings r WHERE r.source = k.source"
-            " AND r.key = k.key AND r.time <= ? ORDER BY r.time DESC, r.id DESC LIMIT 1) FROM known k) ORDER BY id",
-            (time,),
+            " AND r.key = k.key AND r.time <= ? AND r.id <= ? ORDER BY r.time DESC, r.id DESC LIMIT 1) FROM known k)"
+            " ORDER BY id",
+            (time, newest),
         )
         return [_seen(row) for row in rows]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from concurrent.futures import Future
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from threading import Event
@@ -20,6 +22,7 @@ from cartesius.pages.local_pages import application, listening
 from dsl import RulePack
 from examples.port.__main__ import main
 from examples.port.inputs import read_day
+from examples.port.office import alerts_command
 from examples.port.office.board import Board, NotUnderstood, page_of
 from examples.port.office.databases import StoreLost, UnusableStore
 from examples.port.office.figures import Figures
@@ -663,7 +666,11 @@ def test_the_command_ends_where_its_feed_from_kafka_does_and_says_why(tmp_path, 
     assert "board: KafkaSource: expected Kafka at '127.0.0.1:1', for the topic 'none." in ended.output
 
 
-@pytest.mark.parametrize(("where", "method"), [(Replay, "run"), (Following, "run"), (Board, "look_ahead")], ids=str)
+@pytest.mark.parametrize(
+    ("where", "method"),
+    [(Replay, "run"), (Following, "run"), (Board, "look_ahead"), (alerts_command, "Outbox")],
+    ids=str,
+)
 def test_the_command_ends_where_a_thread_of_it_does_and_says_why(where, method, tmp_path, monkeypatch, few):
     """The page went on, and showed what was."""
 
@@ -675,9 +682,28 @@ def test_the_command_ends_where_a_thread_of_it_does_and_says_why(where, method, 
     monkeypatch.setattr(where, method, failing)
     monkeypatch.setattr(local_pages, "serve", lambda *given: given[-1].__self__.wait(30))
     few.keep(AIS, lambda row: row["time_utc"] < "2020-06-30T00:01")
+    nobody = '[target.log]\nfile = "a"\n[[subscription]]\nname = "nobody"\nship = 1\nto = ["log"]'
+    (tmp_path / "alerts.toml").write_text(nobody)
     command = ["board", "--no-browser", "--data", str(few.path), "--store", str(tmp_path / "office.db")]
-    ended = CliRunner().invoke(main, command)
+    ended = CliRunner().invoke(main, [*command, "--alerts", str(tmp_path / "alerts.toml")])
     assert (ended.exit_code, ended.output) == (2, "board: the disk is gone\n")
+
+
+def test_the_command_ends_where_its_store_is_no_longer_one_and_says_why(tmp_path, monkeypatch, few):
+    """It ended with a traceback."""
+    where = str(tmp_path / "office.db")
+    Store(where).close()
+
+    def serve(*given):
+        with closing(sqlite3.connect(where)) as other:
+            other.execute("DROP TABLE readings")
+        given[-1].__self__.wait(30)
+
+    monkeypatch.setattr(local_pages, "serve", serve)
+    monkeypatch.setattr(Board, "look_ahead", lambda *_: None)
+    command = ["board", "--no-browser", "--feed", "none", "--data", str(few.path), "--store", where]
+    ended = CliRunner().invoke(main, command)
+    assert (ended.exit_code, ended.output) == (2, "board: no such table: readings\n")
 
 
 def test_in_a_browser_the_page_shows_what_the_server_says_and_hostile_names_do_nothing(browser: Browser, day_and_rules):

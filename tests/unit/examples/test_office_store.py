@@ -156,6 +156,41 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
         Store(str(path))
 
 
+@pytest.mark.parametrize("name", ["office#1.db", "office?mode=memory.db", "50%20.db", "a b.db"])
+def test_who_waits_at_a_file_is_told_whatever_its_name_is(name, tmp_path, monkeypatch):
+    """It waited at another file, or there was none."""
+    store, other = Store(str(tmp_path / name)), Store(str(tmp_path / name))
+    store.wait(0.0)
+    other.apply(Batch("replay", 1, 10, [change(5, "allowed")]))
+    monkeypatch.setattr("time.sleep", lambda _: pytest.fail("it is not told"))
+    store.wait(30.0)
+    assert {path.name for path in tmp_path.iterdir()} == {name, f"{name}-wal", f"{name}-shm"}
+    store.close()
+    other.close()
+
+
+def test_an_error_that_does_not_pass_is_that_of_an_unusable_store_and_nobody_waits(store):
+    """It was one of the database's own, which no command expected: it ended with a traceback."""
+    store._database.execute("DROP TABLE readings")
+    for fails in (
+        lambda: store.readings_after(0),
+        lambda: store.apply(Batch("replay", 1, 10, [], [seen(5, 0.1)])),
+        lambda: store._database.execute_many("INSERT INTO readings VALUES (?)", [(1,)]),
+    ):
+        with pytest.raises(UnusableStore, match="readings") as found:
+            fails()
+        assert not isinstance(found.value, StoreLost)
+    assert store.changes_after(0) == []
+
+
+def test_a_file_that_may_not_be_written_is_an_unusable_store(tmp_path):
+    store = Store(str(tmp_path / "office.db"))
+    store._database.execute("PRAGMA query_only = ON")
+    with pytest.raises(UnusableStore, match="readonly"):
+        store.apply(Batch("replay", 1, 10, [change(5, "allowed")]))
+    store.close()
+
+
 # ------------------------------------------------------------------------------------------------- one that is lost
 
 

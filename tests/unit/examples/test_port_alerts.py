@@ -6,8 +6,11 @@ import json
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from itertools import chain, combinations
+from math import inf
 from threading import Event
 
+import attrs
 import pytest
 from click.testing import CliRunner
 
@@ -17,7 +20,7 @@ from examples.port.__main__ import main
 from examples.port.inputs import read_day
 from examples.port.office.alerting import LOOK, WORDS, Alerting
 from examples.port.office.alerts_command import alerting_beside, by_rules_in_force, dry_run
-from examples.port.office.databases import StoreLost
+from examples.port.office.databases import StoreLost, UnusableStore
 from examples.port.office.foreseen import OTHER_SHIPS, Foresight, Next, _told
 from examples.port.office.records import GONE, Batch, Change, Failed, Missing, Seen, noted
 from examples.port.office.store import Store
@@ -32,6 +35,7 @@ TIDES = RulePack.from_text(
     "tide height must be at least 2 m\n    name: A\ntide height must be at least 3 m\n    name: B\n"
 )
 SHALLOW = Failed("clearance", "she must stay afloat", "clearance 42 cm", "50 cm", "-8 cm")
+ASKED = ('berth = "red-hook"', 'berth = "bayonne"', 'ship = "ANNA"', "ship = 8", 'becomes = ["allowed", "gone"]')
 
 
 def subscribed(path, *tables):
@@ -140,6 +144,117 @@ def test_a_ship_that_comes_to_a_berth_and_is_allowed_by_that_is_not_told(tmp_pat
     written(store, 1, 20, day, [ship(1, 7, "bayonne"), ship(5, 7)])
 
     assert lines(store, wanted) == []
+
+
+def day_of_two():
+    """The batches of a day on which ANNA gets her name and goes from berth to berth, and EVA's berth is not judged."""
+    eva = attrs.evolve(change(12, 8, "restricted", SHALLOW, name="EVA"), read={})
+    return [
+        (1, [change(1, 7, "restricted", SHALLOW, name="MMSI 7", berth="elsewhere")], [ship(1, 7, "elsewhere", "")]),
+        (4, [], [ship(4, 7, "elsewhere")]),
+        (9, [], [ship(9, 7)]),
+        (12, [eva], [ship(12, 7, "bayonne"), ship(12, 8, "bayonne", "EVA")]),
+        (16, [change(16, 7, "allowed", berth="bayonne")], [ship(16, 8, "red-hook", "EVA")]),
+        (20, [change(20, 7, GONE, berth="bayonne"), change(20, 8, "allowed", name="EVA")], []),
+    ]
+
+
+class Losing(Store):
+    """A store that is lost at one of the questions that it is asked."""
+
+    left = inf
+
+    def _asked(self, statement, values=()):
+        self.left -= 1
+        if not self.left:
+            raise StoreLost("the server restarts")
+        return super()._asked(statement, values)
+
+
+def told_of_two(wanted, *, off=(), lost=inf, within=None):
+    """What is queued of the day by alerts that end before some batches and are started again after them."""
+    with closing(Losing(":memory:")) as store, closing(Outbox(":memory:")) as outbox:
+
+        def foreseen(report, now):
+            assert store.newest_pack() == 0
+            return None if within is None else Next(now + within, "restricted", "wind", "50 kn", ("wind",))
+
+        store.left, alerting = lost, None
+        for number, batch in enumerate([*day_of_two(), (21, [], [])], 1):
+            written(store, number, *batch)
+            is_told = number in off
+            while not is_told:
+                try:
+                    alerting = alerting or Alerting(store, wanted, outbox, foreseen)
+                    alerting.step()
+                    is_told = True
+                except StoreLost:
+                    alerting = None
+            if number in off:
+                alerting = None
+        return [each.message.body for each in outbox.due("log", now=inf)], store.left
+
+
+def test_whenever_alerts_end_and_are_started_again_they_send_all_that_happened_meanwhile(tmp_path):
+    """Ships that came to a berth or got their name meanwhile were not told, and others with a later berth."""
+    wanted = subscribed(tmp_path / "alerts.toml", *ASKED)
+    due, _ = told_of_two(wanted)
+
+    assert [(one["subscription"], one["name"], one["place"]) for one in map(json.loads, due)] == [
+        ("2", "ANNA", "elsewhere"),
+        ("0", "ANNA", "red-hook"),
+        ("1", "ANNA", "bayonne"),
+        ("1", "EVA", "bayonne"),
+        ("3", "EVA", "bayonne"),
+        ("0", "EVA", "red-hook"),
+        ("4", "ANNA", "bayonne"),
+        ("4", "ANNA", "bayonne"),
+        ("4", "EVA", "red-hook"),
+    ]
+    later = range(2, 7)
+    for off in chain.from_iterable(combinations(later, number) for number in range(1, 6)):
+        assert told_of_two(wanted, off=off)[0] == due, off
+
+
+def test_whenever_the_store_is_lost_alerts_are_those_of_a_day_on_which_it_is_not(tmp_path):
+    """Lost after the readings had been read, or within a look ahead, it took alerts with it."""
+    wanted = subscribed(tmp_path / "alerts.toml", *ASKED, 'within = "2 h"')
+    due, left = told_of_two(wanted, within=30 * MINUTE)
+
+    assert any("wind" in each for each in due)
+    for lost in range(1, 200):
+        told, left = told_of_two(wanted, lost=lost, within=30 * MINUTE)
+        if left > 0:
+            break
+        assert told == due, lost
+    assert 30 < lost < 199
+
+
+def test_what_comes_while_alerts_are_started_for_the_first_time_is_told(tmp_path, store, monkeypatch):
+    """It counted as read, and not as how things stand."""
+    wanted = subscribed(tmp_path / "alerts.toml", "")
+    written(store, 1, 1, [change(1, 7, "restricted", SHALLOW)])
+    newest = Store.newest_ids
+    late = iter([(2, 2, [change(2, 8, "restricted", SHALLOW, name="EVA")], [ship(2, 8, name="EVA")])])
+
+    def newest_ids(asked):
+        for batch in late:
+            written(store, *batch)
+        return newest(asked)
+
+    monkeypatch.setattr(Store, "newest_ids", newest_ids)
+    with closing(Outbox(tmp_path / "outbox.db")) as outbox:
+        alerting = Alerting(store, wanted, outbox, nothing)
+        assert alerting.step() + alerting.step() == 2
+
+
+def test_an_outbox_that_does_not_know_which_readings_were_read_begins_with_how_things_stand(tmp_path, store):
+    wanted = subscribed(tmp_path / "alerts.toml", "")
+    written(store, 1, 5, [change(1, 7, "restricted", SHALLOW)], [ship(1, 7)])
+    with closing(Outbox(":memory:")) as outbox:
+        outbox.notice(wanted, [], store.identity(), 1, now=0)  # as it was kept before
+
+        assert Alerting(store, wanted, outbox, nothing).step() == 1
 
 
 def test_a_store_that_is_made_anew_in_the_place_of_another_is_told_of_from_its_beginning(tmp_path):
@@ -266,9 +381,9 @@ def test_beside_a_board_alerts_are_queued_and_sent(tmp_path, store, capsys):
     written(store, 1, 10, [change(5, 7, "restricted", SHALLOW, name="EVA\r\n\x1b[2J")])
     queued = tmp_path / "office.alerts.db"
 
-    with alerting_beside(store.where, wanted, queued, nothing):
+    with alerting_beside(store.where, wanted, queued, nothing, Event()):
         pass
-    with alerting_beside(store.where, wanted, queued, nothing):
+    with alerting_beside(store.where, wanted, queued, nothing, Event()):
         pass
 
     (line,) = (tmp_path / "alerts.jsonl").read_text().splitlines()
@@ -288,7 +403,7 @@ def test_an_outbox_that_cannot_be_written_for_a_while_loses_no_alert(tmp_path, s
         raise sqlite3.OperationalError("database or disk is full")
 
     monkeypatch.setattr(Outbox, "notice", failing)
-    with alerting_beside(store.where, wanted, queued, nothing):
+    with alerting_beside(store.where, wanted, queued, nothing, Event()):
         assert tried.wait(20)
 
     assert len((tmp_path / "alerts.jsonl").read_text().splitlines()) == 1
@@ -312,11 +427,34 @@ def test_a_store_that_is_lost_for_a_while_loses_no_alert(tmp_path, store, monkey
 
     monkeypatch.setattr(Store, "progress", failing)
     monkeypatch.setattr(Store, "wait", failing_to_wait)
-    with alerting_beside(store.where, wanted, tmp_path / "office.alerts.db", nothing):
+    with alerting_beside(store.where, wanted, tmp_path / "office.alerts.db", nothing, Event()):
         assert tried.wait(20)
 
     assert len((tmp_path / "alerts.jsonl").read_text().splitlines()) == 1
     assert "alerts: the server closed the connection; tried again in 1 s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [KeyError("destination"), UnusableStore("no such table: readings")], ids=repr)
+def test_an_error_that_does_not_pass_ends_what_alerts_run_beside(error, tmp_path, store, monkeypatch):
+    """The thread ended, or tried for ever, and the board went on without alerts and said nothing."""
+
+    def failing(_):
+        raise error
+
+    monkeypatch.setattr(Alerting, "step", failing)
+    wanted, stop = subscribed(tmp_path / "alerts.toml", ""), Event()
+    with pytest.raises(type(error)), alerting_beside(store.where, wanted, tmp_path / "a.db", nothing, stop):
+        assert stop.wait(20)
+
+
+def test_an_outbox_that_is_no_database_is_refused(tmp_path, store):
+    (tmp_path / "a.db").write_text("<!doctype html>" * 100)
+    wanted = subscribed(tmp_path / "alerts.toml", "")
+    with (
+        pytest.raises(UnusableStore, match=r"outbox: expected a database, .* but got .*a\.db'"),
+        alerting_beside(store.where, wanted, tmp_path / "a.db", nothing, Event()),
+    ):
+        pass
 
 
 def test_what_cannot_be_foreseen_under_the_rules_is_said_once_and_verdicts_are_told_all_the_same(tmp_path, store):
