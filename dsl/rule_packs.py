@@ -136,6 +136,7 @@ class RulePack:
         self._counted: dict[str, Declaration] = {}
         self._judge: Judge | None = None
         self._version: str | None = None
+        self._texts: dict[tuple[Declaration, ...], str] = {}  # by what is used; copies over others share it
         self._declared: tuple[Declaration, ...] = ()
         self._table: Reactive | None = None
         self._warnings: Reactive | None = None
@@ -190,9 +191,11 @@ class RulePack:
         Raises:
             InvalidRule: It cannot be written: two expressions of one name, a unit without a name, …
         """
-        whole = self._printer().whole(self.name)
-        Headings(Page.parsed(whole, f"to_text of {self.name}"))
-        return whole
+        if self._used not in self._texts:
+            whole = self._printer().whole(self.name)
+            Headings(Page.parsed(whole, f"to_text of {self.name}"))
+            self._texts[self._used] = whole
+        return self._texts[self._used]
 
     def _printer(self) -> Printer:
         return Printer(self._place, self._only, self._used, self._links, self._statements)
@@ -263,6 +266,7 @@ class RulePack:
         observed = (source for condition in conditions(self._statements) for source in sources(condition))
         self._used = tuple(dict.fromkeys((*self._used, *(each for each in observed if each.another_of is None))))
         self._judge = self._version = None
+        self._texts = {}
 
     @property
     def version(self) -> str:

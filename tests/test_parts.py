@@ -52,11 +52,14 @@ def test_a_seed_that_is_refused(number, pytestconfig, worker_id):
 
 
 def test_both_processes_of_a_part_have_its_tests_and_draw_by_the_seed_that_is_said(tmp_path):
-    (tmp_path / "test_seeds.py").write_text(SEEDS)
-    command = [sys.executable, "-m", "pytest", "-n", "2", "tests/unit/bench", str(tmp_path), "-k", "refused"]
+    for number in range(40):  # each process collects them from another end
+        folder = tmp_path / f"{number % 4}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"test_seeds_{number}.py").write_text(SEEDS)
+    command = [sys.executable, "-m", "pytest", "-n", "2", __file__, str(tmp_path), "-k", "refused"]
     environment = {**os.environ, "HYPOTHESIS_PROFILE": "long", "TEST_PART": "2/3"}
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout
     assert " passed" in run.stdout
     (said,) = re.findall("--hypothesis-seed=([0-9]+)", run.stdout)
-    assert {one.read_text() for one in tmp_path.glob("gw*")} == {said}
+    assert {one.read_text() for one in tmp_path.rglob("gw*")} == {said}

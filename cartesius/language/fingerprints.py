@@ -25,6 +25,8 @@ from cartesius.expressions.called_functions import data_of, is_installed, method
 from cartesius.language.reactives import Reactive
 from cartesius.language.restriction_base import Restriction
 
+_ATOMS = frozenset((int, str, bool, float, type(None)))
+
 
 def fingerprint(text: str) -> str:
     """Return a short digest of a description."""
@@ -69,6 +71,8 @@ class _Describing:
         return f"{text}; data {self.text(data)}" if data else text
 
     def text(self, value: Any) -> str:
+        if type(value) in _ATOMS:  # most are
+            return f"{type(value).__qualname__} {value!r}"
         fields = self._fields_of(type(value))
         if fields is None or (self._by_identity and isinstance(value, Reactive)):
             return self._text(value)

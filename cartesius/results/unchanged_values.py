@@ -88,6 +88,8 @@ def bucket_of(value: Any) -> Any:
     >>> bucket_of({"a": [float("nan")]}) == bucket_of({"a": [float("nan")]})
     True
     """
+    if type(value) in _ATOMS:  # most are
+        return hash(value)
     if isinstance(value, Record):
         value = value._fields
     if isinstance(value, tuple | list):

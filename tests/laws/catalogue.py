@@ -12,7 +12,7 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cartesius import Engine, Reactive, ordered, unordered
+from cartesius import Reactive, ordered, unordered
 from cartesius.errors import CartesiusError
 from tests.laws.catalogue_scope import FIELDS, scope
 
@@ -256,11 +256,20 @@ def program_of(focus: Sequence[str], seed: str, *, is_keyed: bool = False) -> Pr
     except (CartesiusError, Refused):
         return None
     output = bound[made.nodes[-1][0]]
-    there = set(Engine(output).inputs.values())  # no lateness is refused that is none of the lines'
+    there = inputs_of(output, set())
     used = tuple(one for one in inputs if one in there)
     if not used:
         return None
     return Program(tuple(made.lines), used, (output,), frozenset(made.used), options, unit, is_typed)
+
+
+def inputs_of(reactive: Reactive, seen: set[Reactive]) -> set[Reactive]:
+    """Add what a reactive is made of to what has been ``seen``; return that, the inputs among it."""
+    if reactive not in seen:
+        seen.add(reactive)
+        for source in () if reactive.pattern is None else reactive.pattern.slots.values():
+            inputs_of(source, seen)
+    return seen
 
 
 def declared(made: Sketch, focus: Sequence[str]) -> list[Reactive]:

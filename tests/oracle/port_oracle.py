@@ -127,9 +127,10 @@ def predicted(path: Path, read: Callable[[dict[str, str]], Event | None]) -> lis
         if event.time == midnight:
             continue
         later = [other for other in by_key[event.key] if other.time > event.time]
+        soonest = min((other.time for other in later), default=None)
         following = event
         for other in later:
-            if other.time == min(each.time for each in later):
+            if other.time == soonest:
                 following = other  # the last of those
         found.append(Event(event.time, event.source, event.key, unfavourable(event.row, following.row)))
     return found

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 from cartesius import Engine, Reactive, correlate
 from restrictions import in_sequence, key_by, within
@@ -24,8 +23,11 @@ paid = correlate(
     name="paid",
 )
 ROWS = [("order", 0, 1), ("payment", 1, 1), ("payment", 2, 1), ("order", 3, 1), ("order", 4, 2), ("payment", 5, 2)]
-"""Source, number and key: all of one time, but for the last row of all, which moves the watermark."""
-LAST = ("order", 9, 9)
+"""Source, number and key: all of one time; the last row of all moves the watermark."""
+CUTS = {"one": [ROWS, []], "two": [ROWS[:2], ROWS[2:]], "turned": [ROWS[::-1][:3], ROWS[::-1][3:]]}
+"""How they may come, in two micro-batches. All run in one query, each with keys and numbers of its own."""
+APART = 10
+LAST = 99
 
 
 def expected():
@@ -41,10 +43,7 @@ def expected():
     return sorted((event.value["order"], event.value["payment"]) for event in events)
 
 
-@pytest.mark.parametrize(
-    "cuts", [[ROWS], [ROWS[:2], ROWS[2:]], [ROWS[::-1][:3], ROWS[::-1][3:]]], ids=["one", "two", "turned"]
-)
-def test_rows_of_one_time_follow_each_other_by_frame_whichever_micro_batch_brings_them(spark, tmp_path, cuts):
+def test_rows_of_one_time_follow_each_other_by_frame_whichever_micro_batch_brings_them(spark, tmp_path):
     for source in ("order", "payment"):
         (tmp_path / source).mkdir()
     found: list[Any] = []
@@ -69,10 +68,21 @@ def test_rows_of_one_time_follow_each_other_by_frame_whichever_micro_batch_bring
             columns = {"n": pa.array([n for n, _ in mine], pa.int64()), "k": pa.array([k for _, k in mine], pa.int64())}
             pq.write_table(pa.table({**columns, "at": times}), tmp_path / source / f"{number}.parquet")
 
-    for number, rows in enumerate(cuts):
+    for number in range(2):
+        rows = [
+            (name, APART * way + n, APART * way + key)
+            for way, cuts in enumerate(CUTS.values())
+            for name, n, key in cuts[number]
+        ]
         add(number, rows, START)
         run()
-    add(len(cuts), [LAST, ("payment", 9, 9)], START + timedelta(hours=1))
+    add(2, [("order", LAST, LAST), ("payment", LAST, LAST)], START + timedelta(hours=1))
     run()
-    assert sorted((row.order, row.payment) for row in found if row.order != LAST[1]) == expected()
+    pairs = sorted((row.order, row.payment) for row in found if row.order != LAST)
+    of_each = {
+        name: [(one % APART, other % APART) for one, other in pairs if one // APART == other // APART == way]
+        for way, name in enumerate(CUTS)
+    }
+    assert of_each == dict.fromkeys(CUTS, expected())
+    assert len(pairs) == len(CUTS) * len(expected())
     assert expected() == [(0, 1), (3, 1), (4, 5)]

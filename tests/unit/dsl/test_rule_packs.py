@@ -124,3 +124,19 @@ def test_names_in_names_are_as_deep_as_a_text_may_have_them():
     with pack() as rules:
         require(reduce(lambda inner, n: named(f"x{n}", inner + 1 * metres), range(95), vessel.draught) <= 99 * metres)
     assert isinstance(rules.table(), Reactive)
+
+
+def test_a_text_that_was_written_before_is_not_that_of_other_rules_or_sources():
+    """It is kept: to write it reads it back."""
+    ship = Source("ship", key="mmsi", mmsi=int, length=metres)
+    pack = RulePack("port", subject=ship)
+    empty = pack.to_text()
+    with pack:
+        require(ship.length <= 100 * metres)
+    written = pack.to_text()
+    assert "100" in written
+    assert "100" not in empty
+    more = RulePack.from_text(written.replace("source ship", "source weather:\n    wind: knots\nsource ship"))
+    assert "source weather" not in more.to_text()
+    assert "source weather" in more.over(more.kept).to_text()
+    assert "source weather" not in more.to_text()

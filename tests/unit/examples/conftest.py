@@ -7,9 +7,12 @@ import gzip
 import shutil
 import sqlite3
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from dsl import RulePack
 
 DATA = Path(__file__).resolve().parents[3] / "examples" / "port" / "data"
 AIS, TIDE, STREAM, WIND, BERTHS = (
@@ -73,6 +76,17 @@ def _closed():
     for one in opened:
         with suppress(sqlite3.ProgrammingError):  # of another thread, which closes it
             one.close()
+
+
+_read = cache(RulePack.from_text)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _reading_once():
+    """Read each text of rules once, as nobody adds to what is read: an office that begins anew reads them all again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RulePack, "from_text", _read)
+        yield
 
 
 @pytest.fixture(scope="session")
