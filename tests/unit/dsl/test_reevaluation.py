@@ -381,7 +381,7 @@ def test_an_hour_that_comes_twice_is_told_apart():
     ]  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------- what grows stale, and whose it is
+# ---------------------------------------------------------------------------------------------- what grows too old
 
 AGEING = """pack: p
 subject: vessel
@@ -420,11 +420,13 @@ STEPS = st.lists(
             st.tuples(
                 st.just("vessel"),
                 st.integers(1, 3),
-                st.fixed_dictionaries({
-                    "kind": st.sampled_from(["tanker", "tug", None]),
-                    "draught": st.sampled_from([1.0, 2.0, None]),
-                    "eta": st.sampled_from([15, 40, None]),
-                }),
+                st.fixed_dictionaries(
+                    {
+                        "kind": st.sampled_from(["tanker", "tug", None]),
+                        "draught": st.sampled_from([1.0, 2.0, None]),
+                        "eta": st.sampled_from([15, 40, None]),
+                    }
+                ),
             ),
             st.tuples(
                 st.just("wind"), st.none(), st.fixed_dictionaries({"velocity": st.sampled_from([5.0, 15.0, None])})
@@ -448,7 +450,7 @@ def changes_of(made: RulePack, steps: Any, beside: Any = ()) -> list[str]:
             now[number] += passed
             out = engines[number].advance(now[number])
             if source == "tide":
-                change = {**row, "issued": now[number], "start": now[number], "end": 45 + now[number]}
+                change: Any = {**row, "issued": now[number], "start": now[number], "end": 45 + now[number]}
             else:
                 change = Delete(key) if row is None else Update(key, {**row, "mmsi": key} if key else row)
             out += engines[number].push(made.sources[source], change, at=now[number])
