@@ -58,7 +58,7 @@ class Reason:
     """How far the values are from the limit, and the symbol of the unit of that, which is the rule's: negative is
     beyond the limit. None where there is no such distance, or a value is missing (see `margins`)."""
     stale: tuple[str, ...] = ()
-    """Those of ``missing`` that are sources with a row that is too old."""
+    """Those of ``missing`` that are sources of which the subject's own row, or the one it links to, is too old."""
     others: tuple[str | int, ...] = ()
     """Of a requirement about pairs: the keys of the other subjects with which it failed or, if it is undecided, with
     which it is; in ascending order."""

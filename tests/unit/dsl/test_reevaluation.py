@@ -458,7 +458,6 @@ def changes_of(made: RulePack, steps: Any, beside: Any = ()) -> list[str]:
     return [repr((event.end, event.value)) for event in found + engines[0].advance(now[0] + 100)]
 
 
-@settings(max_examples=settings().max_examples // 5)
 @given(STEPS, STEPS)
 def test_what_is_missing_or_too_old_is_what_a_judge_without_memory_says(steps, beside):
     with mock.patch.object(Memory, "remember"):
