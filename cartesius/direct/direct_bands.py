@@ -12,10 +12,10 @@ Source: DESIGN 4; SEMANTICS 1.17, 3.8 and 3.10.
 from __future__ import annotations
 
 from contextlib import ExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.batching.partial_batches import news
+from cartesius.data.generated import Constants, Lines, define
 from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import listed, table_name
 from cartesius.direct.direct_sequences import FEW, DirectOrder, DirectSequence
@@ -25,14 +25,13 @@ from cartesius.plan import facts
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from cartesius.batching.deadlines import Deadline
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Candidate, Entry
     from cartesius.data.events import Event
-    from cartesius.data.generated import Constants, Lines
+    from cartesius.direct.direct_places import DirectPlaces
     from cartesius.direct.direct_shapes import Shape
-    from cartesius.direct.leaving import Found
+    from cartesius.direct.leaving import Left
     from cartesius.expressions.expression_texts import Texts
     from cartesius.language.families import Slot
     from cartesius.plan.facts import Bound
@@ -57,11 +56,20 @@ class DirectBands(DirectLoops):
         ascents = {f"ascent{slot.index}": Ascent(slot) for slot in self._shape.join.slots}
         return {**ascents, "number_of_first": lambda row: row[0].number}
 
-    def leaving(self, takes: Mapping[int, Callable[[Entry], None]]) -> dict[Installed, Due]:
-        """Return what the deadlines do, if it is known for each slot what takes an entry out."""
+    def leaving(self, places: Mapping[int, DirectPlaces]) -> dict[Installed, Due]:
+        """Return what the deadlines do, given where entries are in each slot."""
         join, rows = self._shape.join, self._shape.partial
-        unmatched = None if rows is None else Unmatched(join, rows.admitting(partial(_are_near, self._bounds)))
-        return {one: Due(found_by(one, takes), unmatched) for one in self._shape.bands}
+        unmatched = None if rows is None else Unmatched(join, rows.admitting(self._nearness()))
+        return {one: Due(found_by(one, places), unmatched) for one in self._shape.bands}
+
+    def _nearness(self) -> Callable[[Candidate], bool]:
+        """Return what says whether two parts are as near as the bounds say."""
+        lines, constants = Lines(), Constants()
+        near = [f"part{b.of}.end - part{b.since}.{b.side} <= {constants.name(b.most)}" for b in self._bounds]
+        with lines.under("def are_near(row):"):
+            lines.add("part0, part1 = row")
+            lines.add(f"return {' and '.join(near)}")
+        return define("are_near", lines.text, constants.bound)
 
     # -- leaving -------------------------------------------------------------------------------------------------------
 
@@ -220,25 +228,25 @@ class Unmatched:
         self._noted: list[tuple[Entry, dict[str, Any] | None]] = []
         self._n_given = 0
 
-    def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
+    def decide(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left], out: list[Event]) -> None:
         """Let out the rows of what leaves, and let their partners know that they have met it."""
         rows, batch = self._rows, self.join.batch
         alone: list[Candidate] = []
-        leaving = [(slot, entry) for find, slot, _ in found for entry in find(time, key)]
-        for slot, entry in leaving:
+        for entry, (slot, _, _) in leaving:
             other = 1 - slot.index
             if rows.optional[other] and other not in entry.noted("met", ()) and not rows.partners(slot.index, entry):
                 alone.append([entry if one is slot else None for one in self.join.slots])
-        self._n_given += len(alone)
-        for parts in alone if len(alone) < 2 else sorted(alone, key=batch.rank):
-            (part,) = [part for part in parts if part is not None]
-            out += given(self.join, parts, part, batch.body.yields(parts))
-        for slot, entry in leaving:
+        if alone:
+            self._n_given += len(alone)
+            for parts in sorted(alone, key=batch.rank):
+                (part,) = [part for part in parts if part is not None]
+                out += given(self.join, parts, part, batch.body.yields(parts))
+        for entry, (slot, _, _) in leaving:
             for partner, met in news(rows, slot.index, entry):
                 self._noted.append((partner, partner.more))
                 partner.note(met=met)
 
-    def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
+    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> None:
         """Count the rows that have come."""
         self.join.world.candidates += self._n_given
         self._n_given = 0
@@ -250,17 +258,6 @@ class Unmatched:
             entry.more = more
         self._n_given = 0
         self._noted.clear()
-
-
-def _are_near(bounds: Sequence[Bound], row: Candidate) -> bool:
-    """Whether two parts are as near as bounds say."""
-    for bound in bounds:
-        late, early = row[bound.of], row[bound.since]
-        assert late is not None  # Invariant: both parts are there
-        assert early is not None
-        if late.end - (early.start if bound.from_start else early.end) > bound.most:
-            return False
-    return True
 
 
 def dues_of(shape: Shape, slot: Slot) -> frozenset[int]:

@@ -219,7 +219,7 @@ class DirectText(ABC):
         self._meets = self._lateness is not None  # what is due before the event
         self._is_final = steps.program.may_hold_strands  # whether what clauses have done cannot be undone
         self._tells_steps = join.batch.tells_steps  # whether results have the number of their step
-        self._n_steps = "1 + (0 if met is None else met.steps)" if self._meets else "1"
+        self._n_steps = "1 + (0 if met is None else 2 * len(met.items))" if self._meets else "1"
         come = _COME.replace("N_STEPS", self._n_steps)
         self._come = f"{come}    world.clock = passed" if self._meets else come
         self._count = slot.ledger.text

@@ -20,20 +20,19 @@ from cartesius.data.records import path_of
 from cartesius.direct.closing import Freed, of_first
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct.direct_texts import DirectText, event_text, filters_of
-from cartesius.direct.leaving import Due
+from cartesius.direct.leaving import Due, found_in
 from cartesius.expressions.expressions import Field, Part, WindowOf
 from cartesius.plan.nodes import Aggregate, Let, Now, Regular, TakeBack
 from cartesius.results.totals import Totals
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
-    from cartesius.data.entries import Entry
+    from cartesius.direct.direct_places import DirectPlaces
     from cartesius.direct.direct_texts import Link, Make
-    from cartesius.direct.leaving import Found
     from cartesius.expressions.expressions import Expression
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
@@ -105,11 +104,10 @@ def in_windows(opener: Installed) -> dict[str, Any]:
     return found | {"size": node.size, "period": node.period, "offset": node.offset}
 
 
-def freeing(join: Join, opener: Installed, takes: Mapping[int, Callable[[Entry], None]]) -> Due:
-    """Return what lets windows go, and what is in them, given what takes an entry out of each slot."""
+def freeing(join: Join, opener: Installed, places: Mapping[int, DirectPlaces]) -> Due:
+    """Return what lets windows go, and what is in them, given where entries are in each slot."""
     freed = Freed(join, opener)
-    found: list[Found] = [(partial(freed.entries, slot), slot, takes[slot.index]) for slot in join.slots]
-    return Due(found, freed)
+    return Due([found_in(slot, places[slot.index], partial(freed.entries, slot)) for slot in join.slots], freed)
 
 
 class DirectWindowed(DirectText):
