@@ -411,8 +411,13 @@ class DirectText(ABC):
         with self._lines.under("if heap and heap[0][0] < passed:"):
             self._lines.add("met = leaving.meet(passed, early)")
             with self._lines.under("if met is None:"):
+                self._foresee()
                 reason = 'raise LeftToClauses("something is due before")'
                 self._lines.add(reason if self._is_final else _MOVE_CLOCK)
+
+    def _foresee(self) -> None:
+        """Write what is left to the clauses whatever they do before: else that were done, undone and done again."""
+        self._lines.add("")
 
     def _prepare(self) -> None:
         """Write what comes first, of each event or result."""
