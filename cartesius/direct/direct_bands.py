@@ -12,12 +12,13 @@ Source: DESIGN 4; SEMANTICS 1.17, 3.8 and 3.10.
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.batching.partial_batches import news
 from cartesius.data.generated import Constants, Lines, define
 from cartesius.direct.direct_loops import DirectLoops
-from cartesius.direct.direct_places import listed, table_name
+from cartesius.direct.direct_places import joined, listed, names_of, table_name
 from cartesius.direct.direct_sequences import FEW, DirectOrder, DirectSequence
 from cartesius.direct.leaving import Ascent, Due, found_by, given
 from cartesius.plan import facts
@@ -59,17 +60,32 @@ class DirectBands(DirectLoops):
     def leaving(self, places: Mapping[int, DirectPlaces]) -> dict[Installed, Due]:
         """Return what the deadlines do, given where entries are in each slot."""
         join, rows = self._shape.join, self._shape.partial
-        unmatched = None if rows is None else Unmatched(join, rows.admitting(self._nearness()))
+        unmatched = (
+            None if rows is None else Unmatched(join, rows, [self._partners(one.index, rows) for one in join.slots])
+        )
         return {one: Due(found_by(one, places), unmatched) for one in self._shape.bands}
 
-    def _nearness(self) -> Callable[[Candidate], bool]:
-        """Return what says whether two parts are as near as the bounds say."""
-        lines, constants = Lines(), Constants()
-        near = [f"part{b.of}.end - part{b.since}.{b.side} <= {constants.name(b.most)}" for b in self._bounds]
-        with lines.under("def are_near(row):"):
-            lines.add("part0, part1 = row")
-            lines.add(f"return {' and '.join(near)}")
-        return define("are_near", lines.text, constants.bound)
+    def _partners(self, slot: int, rows: PartialRows) -> Callable[[Entry], Collection[Entry]]:
+        """Return what finds the partners of an entry of a slot: as text, if they are found by keys."""
+        lines, constants, join, steps = Lines(), Constants(), self._shape.join, rows.neighbours[slot]
+        near = " and ".join(
+            f"part{one.of}.end - part{one.since}.{one.side} <= {constants.name(one.most)}" for one in self._bounds
+        )
+        n_keys, sources = len(join.bindings.spaces), [source for step in steps for source in step.sources]
+        are_keys = bool(sources) and all(position < n_keys for _, position, _ in sources)
+        if len(steps) != 1 or not are_keys or rows.alone or rows.pairs:
+            with lines.under("def are_near(row):"):
+                lines.add(f"part0, part1 = row\nreturn {near}")
+            return partial(rows.admitting(define("are_near", lines.text, constants.bound)).partners, slot)
+        (step,) = steps
+        keys = [f"part{slot}.keys[{position}]" for _, position, _ in sources]
+        with lines.under(f"def partners(part{slot}):"):
+            for key, (_, _, skips_null) in zip(keys, sources, strict=True):
+                lines.add(f"if {key} is None:\n    return ()" if skips_null else "")
+            lines.add(listed("found", f"{table_name(step.slot, step.positions)}.get({joined(keys)})"))
+            lines.add(f"memory{step.slot}.visited += len(found)")
+            lines.add(f"return [part{step.slot} for part{step.slot} in found if {near}]")
+        return define("partners", lines.text, names_of(join.slots) | constants.bound)
 
     # -- leaving -------------------------------------------------------------------------------------------------------
 
@@ -222,19 +238,20 @@ class DirectBands(DirectLoops):
 class Unmatched:
     """The rows without a partner, which come as their events leave."""
 
-    def __init__(self, join: Join, rows: PartialRows) -> None:
+    def __init__(self, join: Join, rows: PartialRows, partners: Sequence[Callable[[Entry], Collection[Entry]]]) -> None:
         self.join = join
-        self._rows = rows
+        self._optional = rows.optional
+        self._partners = partners  # of an entry of each slot
         self._noted: list[tuple[Entry, dict[str, Any] | None]] = []
         self._n_given = 0
 
     def decide(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left], out: list[Event]) -> None:
         """Let out the rows of what leaves, and let their partners know that they have met it."""
-        rows, batch = self._rows, self.join.batch
+        optional, partners, batch = self._optional, self._partners, self.join.batch
         alone: list[Candidate] = []
         for entry, (slot, _, _) in leaving:
             other = 1 - slot.index
-            if rows.optional[other] and other not in entry.noted("met", ()) and not rows.partners(slot.index, entry):
+            if optional[other] and other not in entry.noted("met", ()) and not partners[slot.index](entry):
                 alone.append([entry if one is slot else None for one in self.join.slots])
         if alone:
             self._n_given += len(alone)
@@ -242,7 +259,7 @@ class Unmatched:
                 (part,) = [part for part in parts if part is not None]
                 out += given(self.join, parts, part, batch.body.yields(parts))
         for entry, (slot, _, _) in leaving:
-            for partner, met in news(rows, slot.index, entry):
+            for partner, met in news(slot.index, partners[slot.index](entry)) if optional[slot.index] else ():
                 self._noted.append((partner, partner.more))
                 partner.note(met=met)
 
