@@ -15,7 +15,7 @@ from cartesius.data.entries import GONE
 from cartesius.results.outputs import hull
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from cartesius.batching.batches import Batch
     from cartesius.data.entries import Candidate, Entry
@@ -70,7 +70,8 @@ class PartialBatch:
 
     def let_go(self, slot: Slot, entry: Entry) -> None:
         """Note with whom an entry has been matched, before it leaves: those have not missed it."""
-        for partner, met in news(self.rows, slot.index, entry):
+        found = self.rows.partners(slot.index, entry) if self.rows.optional[slot.index] else ()
+        for partner, met in news(slot.index, found):
             self.batch.world.journal.append(partial(setattr, partner, "more", partner.more))
             partner.note(met=met)
 
@@ -79,10 +80,9 @@ class PartialBatch:
         self._final.clear()
 
 
-def news(rows: MaximalRows, slot: int, entry: Entry) -> Iterator[tuple[Entry, tuple[int, ...]]]:
-    """Iterate over those that an entry has been matched with and that are to note so, each with the note."""
-    if rows.optional[slot]:
-        for partner in rows.partners(slot, entry):
-            met = partner.noted("met", ())
-            if slot not in met:
-                yield partner, (*met, slot)
+def news(slot: int, partners: Iterable[Entry]) -> Iterator[tuple[Entry, tuple[int, ...]]]:
+    """Iterate over those of the partners of an entry that are to note that they have met it, each with the note."""
+    for partner in partners:
+        met = partner.noted("met", ())
+        if slot not in met:
+            yield partner, (*met, slot)

@@ -30,12 +30,11 @@ from cartesius.storage.conservation import Fate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from cartesius.batching.deadlines import Deadline
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
     from cartesius.data.events import Event, Window
-    from cartesius.direct.leaving import Found
+    from cartesius.direct.leaving import Left
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
 
@@ -50,27 +49,30 @@ class Freed:
         self.join = join
         self._opener = opener
         self._positions = {slot: (*opener.prefixes[slot.index], space) for slot in join.slots}
-        self._over: list[Window] = []  # of the present deadline
         self._closed: list[tuple[Any, Window]] = []  # of all, and the copies that have them
 
-    def entries(self, slot: Slot, time: int, key: tuple[Any, ...]) -> Sequence[Entry]:
-        """Return what is in a slot of the windows that one deadline frees."""
-        memory, positions = slot.memory, self._positions[slot]
-        return [entry for window in self._over for entry in memory.keyed(positions, (*key, window))]
+    def entries(self, slot: Slot, under: Any) -> dict[int, Entry]:
+        """Return what is in a slot of the windows that are over, by number, given the key of a copy and the time."""
+        *key, time = under if type(under) is tuple else (under,)
+        memory, positions, windows = slot.memory, self._positions[slot], self._over(time, tuple(key))
+        return {one.number: one for window in windows for one in memory.keyed(positions, (*key, window))}
 
-    def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
+    def _over(self, time: int, key: tuple[Any, ...]) -> list[Window]:
+        copy = self._opener.copies[key]
+        return sorted(window for window in copy.contents if copy.times_of(window)[1] == time)
+
+    def decide(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left], out: list[Event]) -> None:
         """Take note of the windows that one deadline frees.
 
         Raises:
             LeftToClauses: There are none, as of a session that grew in a snapshot of an earlier version.
         """
-        copy = self._opener.copies[key]
-        self._over = sorted(window for window in copy.contents if copy.times_of(window)[1] == time)
-        if not self._over:
+        over = self._over(time, key)
+        if not over:
             raise LeftToClauses("nothing is over at a time that was asked for")
-        self._closed += [(copy, window) for window in self._over]
+        self._closed += [(self._opener.copies[key], window) for window in over]
 
-    def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
+    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> None:
         """Forget the windows."""
         for copy, window in self._closed:
             del copy.contents[window]
@@ -92,12 +94,12 @@ class Closing(Freed):
         self._add = _adding(join, output.group)
         self._n_given = 0
 
-    def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
+    def decide(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left], out: list[Event]) -> None:
         """Let out what the windows come to that one deadline frees."""
-        super().decide(time, key, found, out)
+        super().decide(time, key, leaving, out)
         copy, name = self._opener.copies[key], self.join.name
         totals: dict[Any, list[Any]] = {}
-        for window in self._over:
+        for window in self._over(time, key):
             self._n_given += len(copy.contents[window])
             self.join.world.number += len(copy.contents[window])  # before what is pushed; `Met.undo` takes it back
             self._add(self._in_order(copy.contents[window]), window, totals)
@@ -112,13 +114,13 @@ class Closing(Freed):
         batches = groupby(held, key=lambda entry: entry.noted("step"))
         return [entry for _, batch in batches for entry in reversed([*batch])]
 
-    def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
+    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> None:
         """Count what was in the windows, and forget it."""
         (slot,), world = self.join.slots, self.join.world
         world.candidates += self._n_given
         world.fates[slot.ledger.base + int(Fate.DELIVERED)] += self._n_given
         world.fates[slot.ledger.base + int(Fate.EXPIRED)] += self._n_given
-        super().done(items, gone)
+        super().done(time, key, leaving)
 
     def undo(self) -> None:
         """Forget what would have been freed."""

@@ -17,7 +17,7 @@ from cartesius.data.events import EARLIEST
 from cartesius.direct.direct_places import DirectPlaces
 from cartesius.direct.direct_shapes import run_as_written, sets_aside, standing
 from cartesius.direct.direct_texts import DirectText, filters_of
-from cartesius.direct.leaving import Due, due_under, given
+from cartesius.direct.leaving import Due, found_in, given
 from cartesius.plan.nodes import KeyBy, Let, Never
 from cartesius.results.outputs import Events
 from cartesius.storage.conservation import Fate
@@ -25,13 +25,11 @@ from cartesius.storage.conservation import Fate
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cartesius.batching.deadlines import Deadline
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
-    from cartesius.data.entries import Entry
     from cartesius.data.events import Event
     from cartesius.direct.direct_texts import Link, Make
-    from cartesius.direct.leaving import Found
+    from cartesius.direct.leaving import Left
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
 
@@ -79,8 +77,7 @@ class DirectAbsenceCode(DirectText):
         join, never = self.join, self._never
         node: Any = never.node
         absent, due = node.slot, never.dues[node.slot]
-        take = DirectPlaces(absent, join.bindings, due[-1:]).taking()
-        found: list[Found] = [(partial(due_under, absent.memory.parts()[1][due]), absent, take)]
+        found = [found_in(absent, DirectPlaces(absent, join.bindings, due[-1:]), due)]
         return {never: Due(found, Undecided(join, never))}
 
     def _prepare(self) -> None:
@@ -145,9 +142,11 @@ class Undecided:
     def undo(self) -> None:
         """Nothing: it changes nothing until all is done."""
 
-    def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
+    def decide(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left], out: list[Event]) -> None:
         """Let out the rows whose time this is, if they are not forbidden; they wait until all is done."""
-        rows = self._never.copies[key].held.get(time, ())
+        rows = self._never.copies[key].held.get(time)
+        if rows is None:
+            return
         batch, forbids = self.join.batch, self._never.stateless.forbids
         absences: Any = batch.absences
         for parts, count in rows if len(rows) < 2 else sorted(rows, key=lambda row: batch.rank(row[0])):
@@ -155,10 +154,11 @@ class Undecided:
                 continue
             out += given(self.join, parts, parts[self._anchor], batch.body.yields(parts)[:count])
 
-    def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
+    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> None:
         """Forget the rows that are decided, and take note of which events are forgotten."""
-        for time, _, _, never, key in items:
-            never.copies[key].held.pop(time, None)
-        if gone:
-            before = self._absent.forgotten.get((), EARLIEST)
-            self._absent.forgotten = {(): max(before, *[entry.end for _, entry in gone])}
+        copy = self._never.copies.get(key)
+        if copy is not None:  # it waits for something
+            copy.held.pop(time, None)
+        if leaving:  # all of which have one end, as they are due at one time
+            end, before = leaving[0][0].end, self._absent.forgotten.get((), EARLIEST)
+            self._absent.forgotten = {(): max(before, end)}

@@ -16,8 +16,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.batching.partial_batches import news
+from cartesius.data.generated import Constants, Lines, define
 from cartesius.direct.direct_loops import DirectLoops
-from cartesius.direct.direct_places import listed, table_name
+from cartesius.direct.direct_places import joined, listed, names_of, table_name
 from cartesius.direct.direct_sequences import FEW, DirectOrder, DirectSequence
 from cartesius.direct.leaving import Ascent, Due, found_by, given
 from cartesius.plan import facts
@@ -25,14 +26,13 @@ from cartesius.plan import facts
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from cartesius.batching.deadlines import Deadline
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Candidate, Entry
     from cartesius.data.events import Event
-    from cartesius.data.generated import Constants, Lines
+    from cartesius.direct.direct_places import DirectPlaces
     from cartesius.direct.direct_shapes import Shape
-    from cartesius.direct.leaving import Found
+    from cartesius.direct.leaving import Left
     from cartesius.expressions.expression_texts import Texts
     from cartesius.language.families import Slot
     from cartesius.plan.facts import Bound
@@ -57,11 +57,35 @@ class DirectBands(DirectLoops):
         ascents = {f"ascent{slot.index}": Ascent(slot) for slot in self._shape.join.slots}
         return {**ascents, "number_of_first": lambda row: row[0].number}
 
-    def leaving(self, takes: Mapping[int, Callable[[Entry], None]]) -> dict[Installed, Due]:
-        """Return what the deadlines do, if it is known for each slot what takes an entry out."""
+    def leaving(self, places: Mapping[int, DirectPlaces]) -> dict[Installed, Due]:
+        """Return what the deadlines do, given where entries are in each slot."""
         join, rows = self._shape.join, self._shape.partial
-        unmatched = None if rows is None else Unmatched(join, rows.admitting(partial(_are_near, self._bounds)))
-        return {one: Due(found_by(one, takes), unmatched) for one in self._shape.bands}
+        unmatched = (
+            None if rows is None else Unmatched(join, rows, [self._partners(one.index, rows) for one in join.slots])
+        )
+        return {one: Due(found_by(one, places), unmatched) for one in self._shape.bands}
+
+    def _partners(self, slot: int, rows: PartialRows) -> Callable[[Entry], Collection[Entry]]:
+        """Return what finds the partners of an entry of a slot: as text, if they are found by keys."""
+        lines, constants, join, steps = Lines(), Constants(), self._shape.join, rows.neighbours[slot]
+        near = " and ".join(
+            f"part{one.of}.end - part{one.since}.{one.side} <= {constants.name(one.most)}" for one in self._bounds
+        )
+        n_keys, sources = len(join.bindings.spaces), [source for step in steps for source in step.sources]
+        are_keys = bool(sources) and all(position < n_keys for _, position, _ in sources)
+        if len(steps) != 1 or not are_keys or rows.alone or rows.pairs:
+            with lines.under("def are_near(row):"):
+                lines.add(f"part0, part1 = row\nreturn {near}")
+            return partial(rows.admitting(define("are_near", lines.text, constants.bound)).partners, slot)
+        (step,) = steps
+        keys = [f"part{slot}.keys[{position}]" for _, position, _ in sources]
+        with lines.under(f"def partners(part{slot}):"):
+            for key, (_, _, skips_null) in zip(keys, sources, strict=True):
+                lines.add(f"if {key} is None:\n    return ()" if skips_null else "")
+            lines.add(listed("found", f"{table_name(step.slot, step.positions)}.get({joined(keys)})"))
+            lines.add(f"memory{step.slot}.visited += len(found)")
+            lines.add(f"return [part{step.slot} for part{step.slot} in found if {near}]")
+        return define("partners", lines.text, names_of(join.slots) | constants.bound)
 
     # -- leaving -------------------------------------------------------------------------------------------------------
 
@@ -214,31 +238,32 @@ class DirectBands(DirectLoops):
 class Unmatched:
     """The rows without a partner, which come as their events leave."""
 
-    def __init__(self, join: Join, rows: PartialRows) -> None:
+    def __init__(self, join: Join, rows: PartialRows, partners: Sequence[Callable[[Entry], Collection[Entry]]]) -> None:
         self.join = join
-        self._rows = rows
+        self._optional = rows.optional
+        self._partners = partners  # of an entry of each slot
         self._noted: list[tuple[Entry, dict[str, Any] | None]] = []
         self._n_given = 0
 
-    def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
+    def decide(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left], out: list[Event]) -> None:
         """Let out the rows of what leaves, and let their partners know that they have met it."""
-        rows, batch = self._rows, self.join.batch
+        optional, partners, batch = self._optional, self._partners, self.join.batch
         alone: list[Candidate] = []
-        leaving = [(slot, entry) for find, slot, _ in found for entry in find(time, key)]
-        for slot, entry in leaving:
+        for entry, (slot, _, _) in leaving:
             other = 1 - slot.index
-            if rows.optional[other] and other not in entry.noted("met", ()) and not rows.partners(slot.index, entry):
+            if optional[other] and other not in entry.noted("met", ()) and not partners[slot.index](entry):
                 alone.append([entry if one is slot else None for one in self.join.slots])
-        self._n_given += len(alone)
-        for parts in alone if len(alone) < 2 else sorted(alone, key=batch.rank):
-            (part,) = [part for part in parts if part is not None]
-            out += given(self.join, parts, part, batch.body.yields(parts))
-        for slot, entry in leaving:
-            for partner, met in news(rows, slot.index, entry):
+        if alone:
+            self._n_given += len(alone)
+            for parts in sorted(alone, key=batch.rank):
+                (part,) = [part for part in parts if part is not None]
+                out += given(self.join, parts, part, batch.body.yields(parts))
+        for entry, (slot, _, _) in leaving:
+            for partner, met in news(slot.index, partners[slot.index](entry)) if optional[slot.index] else ():
                 self._noted.append((partner, partner.more))
                 partner.note(met=met)
 
-    def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
+    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> None:
         """Count the rows that have come."""
         self.join.world.candidates += self._n_given
         self._n_given = 0
@@ -250,17 +275,6 @@ class Unmatched:
             entry.more = more
         self._n_given = 0
         self._noted.clear()
-
-
-def _are_near(bounds: Sequence[Bound], row: Candidate) -> bool:
-    """Whether two parts are as near as bounds say."""
-    for bound in bounds:
-        late, early = row[bound.of], row[bound.since]
-        assert late is not None  # Invariant: both parts are there
-        assert early is not None
-        if late.end - (early.start if bound.from_start else early.end) > bound.most:
-            return False
-    return True
 
 
 def dues_of(shape: Shape, slot: Slot) -> frozenset[int]:

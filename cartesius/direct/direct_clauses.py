@@ -29,7 +29,7 @@ from cartesius.correlations.runners import InPlace
 from cartesius.data.entries import FRESH
 from cartesius.data.generated import TooDeep, commented
 from cartesius.direct.direct_loops import DirectLoops
-from cartesius.direct.direct_places import DirectPlaces, take_from
+from cartesius.direct.direct_places import DirectPlaces
 from cartesius.direct.direct_shapes import Shape, sets_aside, standing
 from cartesius.direct.direct_texts import MORE, DirectText
 from cartesius.direct.leaving import Due, found_by
@@ -438,6 +438,7 @@ def _dues_of(join: Join) -> Mapping[Installed, Due]:
     told = (batch.partial, batch.absences, batch.versions, batch.windows, batch.freed)
     if batch.tells_steps or any(one is not None for one in told) or any(one.is_table for one in join.slots):
         return {}
-    takes = {slot.index: partial(take_from, slot.memory) for slot in join.slots}
     bands = [one for one in join.installed if isinstance(one.node, Until) and one.is_settled]
-    return {one: Due(found_by(one, takes)) for one in bands}
+    dues = {slot: {one.dues[slot][-1] for one in bands if slot in one.named} for slot in join.slots}
+    places = {slot.index: DirectPlaces(slot, join.bindings, dues[slot]) for slot in join.slots}
+    return {one: Due(found_by(one, places)) for one in bands}

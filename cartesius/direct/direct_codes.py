@@ -66,10 +66,9 @@ class DirectCode(DirectText):
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:
         """What the deadlines of its restrictions do."""
-        takes = {index: one.taking() for index, one in self._all_places.items()}
         if self._windows is not None:
-            return {self._windows: freeing(self.join, self._windows, takes)}
-        return self._loops.leaving(takes)
+            return {self._windows: freeing(self.join, self._windows, self._all_places)}
+        return self._loops.leaving(self._all_places)
 
     # -- finding out ---------------------------------------------------------------------------------------------------
 

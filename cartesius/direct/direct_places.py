@@ -147,17 +147,20 @@ class DirectPlaces:
             lines.add(f"{table_name(slot, index)}[{key}] = part{slot}")
         lines.add(f"entries{slot}[stored] = part{slot}")
 
-    def taking(self) -> Callable[[Entry], None]:
-        """Return what takes an entry out, or raises a LookupError, as its payload has changed, and has done nothing."""
+    def taking(self, due: tuple[int, ...] = ()) -> Callable[..., None]:
+        """Return what takes an entry out, or raises a LookupError, as its payload has changed, and has done nothing.
+
+        It is given the entry, and what the index ``due`` has it under, if it is found by that.
+        """
         if not self._is_known:
             return partial(take_from, self._slot.memory)
         lines, constants, slot = Lines(), Constants(), self._slot.index
-        with lines.under("def take(entry):"):
+        with lines.under("def take(entry, under=None):"):
             lines.add("number = entry.number")
             for p in self._links:
                 self._compute(p, "entry", lines, constants)
                 lines.add(hashed(f"link{p}"))
-            keys = {index: self._key_of(index) for index in self._indexes}
+            keys = {index: ("under", "") if index == due else self._key_of(index) for index in self._indexes}
             for index, (key, condition) in keys.items():
                 if condition:
                     with lines.under(condition):
@@ -196,6 +199,6 @@ def _is_somewhere(names: list[str]) -> str:
     return f"if {' and '.join(conditions)}:" if conditions else ""
 
 
-def take_from(memory: Memory, entry: Entry) -> None:
+def take_from(memory: Memory, entry: Entry, _: Any = None) -> None:
     """Take an entry out, by asking the memory where it is."""
     memory.take(entry, memory.places_of(entry))

@@ -219,7 +219,7 @@ class DirectText(ABC):
         self._meets = self._lateness is not None  # what is due before the event
         self._is_final = steps.program.may_hold_strands  # whether what clauses have done cannot be undone
         self._tells_steps = join.batch.tells_steps  # whether results have the number of their step
-        self._n_steps = "1 + (0 if met is None else met.steps)" if self._meets else "1"
+        self._n_steps = "1 + (0 if met is None else 2 * len(met.items))" if self._meets else "1"
         come = _COME.replace("N_STEPS", self._n_steps)
         self._come = f"{come}    world.clock = passed" if self._meets else come
         self._count = slot.ledger.text
@@ -411,8 +411,13 @@ class DirectText(ABC):
         with self._lines.under("if heap and heap[0][0] < passed:"):
             self._lines.add("met = leaving.meet(passed, early)")
             with self._lines.under("if met is None:"):
+                self._foresee()
                 reason = 'raise LeftToClauses("something is due before")'
                 self._lines.add(reason if self._is_final else _MOVE_CLOCK)
+
+    def _foresee(self) -> None:
+        """Write what is left to the clauses whatever they do before: else that were done, undone and done again."""
+        self._lines.add("")
 
     def _prepare(self) -> None:
         """Write what comes first, of each event or result."""

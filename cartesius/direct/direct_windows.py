@@ -20,20 +20,19 @@ from cartesius.data.records import path_of
 from cartesius.direct.closing import Freed, of_first
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct.direct_texts import DirectText, event_text, filters_of
-from cartesius.direct.leaving import Due
+from cartesius.direct.leaving import Due, found_in
 from cartesius.expressions.expressions import Field, Part, WindowOf
 from cartesius.plan.nodes import Aggregate, Let, Now, Regular, TakeBack
 from cartesius.results.totals import Totals
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
-    from cartesius.data.entries import Entry
+    from cartesius.direct.direct_places import DirectPlaces
     from cartesius.direct.direct_texts import Link, Make
-    from cartesius.direct.leaving import Found
     from cartesius.expressions.expressions import Expression
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
@@ -61,20 +60,21 @@ _OPEN: Final = """
             raise LeftToClauses("a window opens, or holds what has come")
 """
 _ADD: Final = """
-    found = new_totals.get(key)
-    if found is None:
-        before = totals.get(key)
-        found = new_totals[key] = [before, *(before or (empty, 0))]
-    found[1] = combine(found[1], LIFTED)
-    found[2] += 1
-    keys.append(key)
+    before = totals.get(key)
+    if before is None:
+        old, total, n = (), combine(empty, LIFTED), 1
+    else:
+        total, n = before
+        old, total, n = (finish(total),), combine(total, LIFTED), n + 1
+    now = finish(total)
+    changed.append((window, key, (total, n)))
 """
 _KEEP: Final = """
     world.number += len(windows)
     world.candidates += len(windows)
-    for key, (_, total, n) in new_totals.items():
-        totals[key] = (total, n)
-    for window, key in zip(windows, keys):
+    totals = kept.totals
+    for window, key, total in changed:
+        totals[key] = total
         rows = of_windows.of.get((window,))
         if rows is None:
             rows = of_windows.of[window,] = {}
@@ -105,11 +105,10 @@ def in_windows(opener: Installed) -> dict[str, Any]:
     return found | {"size": node.size, "period": node.period, "offset": node.offset}
 
 
-def freeing(join: Join, opener: Installed, takes: Mapping[int, Callable[[Entry], None]]) -> Due:
-    """Return what lets windows go, and what is in them, given what takes an entry out of each slot."""
+def freeing(join: Join, opener: Installed, places: Mapping[int, DirectPlaces]) -> Due:
+    """Return what lets windows go, and what is in them, given where entries are in each slot."""
     freed = Freed(join, opener)
-    found: list[Found] = [(partial(freed.entries, slot), slot, takes[slot.index]) for slot in join.slots]
-    return Due(found, freed)
+    return Due([found_in(slot, places[slot.index], partial(freed.entries, slot)) for slot in join.slots], freed)
 
 
 class DirectWindowed(DirectText):
@@ -167,16 +166,12 @@ class DirectTotalsCode(DirectWindowed):
         self._scope |= {"kept": output, "of_windows": batch.windows.rows, "total_key": batch.row_key, "lift": lift}
         self._scope |= {"empty": group.empty, "combine": group.combine, "finish": group.finish}
 
-    def _prepare(self) -> None:
-        super()._prepare()
-        self._lines.add("""
-            totals = kept.totals
-            new_totals = {}
-            keys = []
-        """)
+    def _foresee(self) -> None:  # one opens mostly as another one closes
+        self._lines.add(IN_WINDOWS)
+        self._lines.add(_OPEN.replace("COPY", self._copy))
 
     def _found_out(self) -> list[str]:
-        return ["windows", "totals", "new_totals", "keys"]
+        return ["windows", "changed"]
 
     def _find_out(self) -> None:
         self._lines.add(IN_WINDOWS)
@@ -192,16 +187,12 @@ class DirectTotalsCode(DirectWindowed):
         self._leave_without_keys("a key is null", lambda one: "by" if _reads(one, name) else None)
         self._filter(filters_of(self.join, self._slot), "len(windows)")
         lines.add("element = lift(value)" if of_first(self._group.lift) else "")
-        with lines.under("for window in windows:"):
+        lines.add("totals, changed = kept.totals, []")
+        with lines.under("for window in windows:"):  # whose keys are others, as each has its window
             lines.add(f"key = {'window' if of_window else '(by, window)'}")
             if not of_window:
                 lines.add("if type(by) is not int and type(by) is not str:\n    key = total_key((), (value, key))")
             lines.add(_ADD.replace("LIFTED", "element" if of_first(self._group.lift) else "lift((value, key))"))
-        with lines.under("for key, (before, total, _) in new_totals.items():"):
-            lines.add("""
-                old = () if before is None else (finish(before[0]),)
-                now = finish(total)
-            """)
             with lines.under("if before is None or not is_unchanged(old[0], now):"):
                 lines.add(event_text("Update(key, now)", ("start", "end"), "(output, key)", "old"))
         lines.add("number += len(windows)" if self._is_numbered else "")

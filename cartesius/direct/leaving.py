@@ -13,8 +13,7 @@ Source: SEMANTICS 3.1, 3.3, 3.8 and 3.10.
 from __future__ import annotations
 
 import heapq
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import attrs
 
@@ -22,7 +21,7 @@ from cartesius.data.events import made
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.batching.deadlines import Deadline
     from cartesius.batching.world import World
@@ -30,43 +29,45 @@ if TYPE_CHECKING:
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Candidate, Entry
     from cartesius.data.events import Event, Time
+    from cartesius.direct.direct_places import DirectPlaces
     from cartesius.language.families import Slot
 
-Found: TypeAlias = "tuple[Callable[[int, tuple[Any, ...]], Sequence[Entry]], Slot, Callable[[Entry], None]]"
-"""What finds the entries of a slot that are due, by the time and the key of a copy; the slot; what takes one out."""
-_EXPIRED: Final = int(Fate.EXPIRED)
-_NONE: Final[Mapping[int, int]] = {}
+Place: TypeAlias = "tuple[Slot, Callable[..., None], int]"
+"""A slot, what takes an entry out of it, and where it is counted that it has left."""
+Found: TypeAlias = "tuple[Callable[[Any], Any], Place]"
+"""What finds what an index has of a slot under the key of a copy and a time; where that is."""
+Left: TypeAlias = "tuple[Entry, Place]"
+"""An entry that is due to leave."""
 
 
-def found_by(one: Installed, takes: Mapping[int, Callable[[Entry], None]]) -> list[Found]:
-    """Return where the entries are found that a restriction lets leave, given what takes one out of each slot."""
-    return [(partial(due_under, slot.memory.parts()[1][one.dues[slot]]), slot, takes[slot.index]) for slot in one.named]
+def found_by(one: Installed, places: Mapping[int, DirectPlaces]) -> list[Found]:
+    """Return where the entries are found that a restriction lets leave."""
+    return [found_in(slot, places[slot.index], one.dues[slot]) for slot in one.named]
 
 
-def due_under(table: dict[Any, Any], time: int, key: tuple[Any, ...]) -> tuple[Entry, ...]:
-    """Return the entries that an index has under a key and a time."""
-    found = table.get((*key, time) if key else time)
-    if found is None:
-        return ()
-    return tuple(found.values()) if type(found) is dict else (found,)
+def found_in(slot: Slot, places: DirectPlaces, by: tuple[int, ...] | Callable[[Any], Any]) -> Found:
+    """Return what finds the entries of a slot that are due: an index of it on key and time, or a function of these."""
+    index = by if isinstance(by, tuple) else ()
+    find = slot.memory.parts()[1][index].get if isinstance(by, tuple) else by
+    return find, (slot, places.taking(index), slot.ledger.base + Fate.EXPIRED)
 
 
-def given(join: Join, parts: Candidate, part: Entry, values: Sequence[Any]) -> Iterator[Event]:
-    """Iterate over what a row gives that has one part, and none of the others."""
+def given(join: Join, parts: Candidate, part: Entry, values: Sequence[Any]) -> list[Event]:
+    """Return what a row gives that has one part, and none of the others."""
     identities = tuple([one and one.identity for one in parts])
-    for number, value in enumerate(values):
-        yield made(value, part.start, part.end, join.name, (join.number, identities, number))
+    times = part.start, part.end
+    return [made(value, *times, join.name, (join.number, identities, n)) for n, value in enumerate(values)]
 
 
 class Deciding(Protocol):
     """What deadlines decide, besides which entries leave."""
 
-    def decide(self, time: int, key: tuple[Any, ...], found: Sequence[Found], out: list[Event]) -> None:
-        """Let out what one deadline decides; by it entries leave that are ``found`` under its key and time."""
+    def decide(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left], out: list[Event]) -> None:
+        """Let out what one deadline decides, and what is leaving by it."""
         ...
 
-    def done(self, items: Sequence[Deadline[Any]], gone: Sequence[tuple[Slot, Entry]]) -> None:
-        """Forget what has been decided: nothing can fail any more."""
+    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> None:
+        """Forget what one deadline has decided: nothing can fail any more."""
         ...
 
     def undo(self) -> None:
@@ -84,95 +85,54 @@ class Due:
 
 
 class Met:
-    """The deadlines that one push has met, and what has left by them."""
+    """The deadlines that one push has met, what they do, and what has left by them."""
 
-    __slots__ = ("_cancelled", "_decided", "_dropped", "_emptied", "_gone", "_number", "_world", "items")
+    __slots__ = ("_before", "_world", "dropped", "items")
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self.items: list[Deadline[Any]] = []
-        self._dropped: list[Deadline[Any]] = []  # which nobody wanted any more
-        self._cancelled, self._number = world.deadlines.cancelled, world.number
-        self._gone: list[tuple[Slot, Entry]] = []
-        self._emptied: list[tuple[Installed, tuple[Any, ...]]] = []
-        self._decided: dict[Deciding, tuple[list[Deadline[Any]], list[tuple[Slot, Entry]]]] = {}  # by who decides
-
-    @property
-    def steps(self) -> int:
-        """How many steps it takes."""
-        return 2 * len(self.items)
-
-    def take(self, heap: list[Deadline[Any]]) -> None:
-        """Take the first of the deadlines."""
-        item = heap[0]
-        time, _, number, installed, key = item
-        is_wanted = installed.due.get(key, _NONE).get(time) == number
-        (self.items if is_wanted else self._dropped).append(item)  # so `undo` knows, wherever somebody interrupts
-        heapq.heappop(heap)
-        if not is_wanted:
-            self._world.deadlines.cancelled -= 1
-
-    def meet(self, dues: Mapping[Installed, Due | None], out: list[Event]) -> bool:
-        """Meet what has been taken; return False, and it must be undone, if rows that are let out go on."""
-        for item in self.items:
-            time, _, _, installed, key = item
-            due = dues[installed]
-            assert due is not None  # Invariant: else it would not have been taken
-            times = installed.due[key]
-            del times[time]
-            if not times:
-                del installed.due[key]
-                self._emptied.append((installed, key))
-            gone = None
-            if due.deciding is not None:
-                items, gone = self._decided.setdefault(due.deciding, ([], []))
-                items.append(item)
-                given = len(out)
-                due.deciding.decide(time, key, due.found, out)
-                if due.goes_on and len(out) > given:
-                    return False
-            for find, slot, take in due.found:
-                for entry in find(time, key):
-                    self._gone.append((slot, entry))
-                    if gone is not None:
-                        gone.append((slot, entry))
-                    take(entry)
-        return True
+        self.items: list[tuple[Deadline[Any], Due, list[Left]]] = []
+        self.dropped: list[Deadline[Any]] = []  # which nobody wanted any more
+        self._before = world.deadlines.cancelled, world.number
 
     def finish(self) -> None:
         """Count what has left; forget copies that wait for nothing, once the push has asked for its own."""
-        fates = self._world.fates
-        for slot, _ in self._gone:
-            fates[slot.ledger.base + _EXPIRED] += 1
-        for deciding, (items, gone) in self._decided.items():
-            deciding.done(items, gone)
-        for installed, key in self._emptied:
+        world = self._world
+        fates = world.fates
+        for (time, _, _, installed, key), due, leaving in self.items:
+            for _, (_, _, expired) in leaving:
+                fates[expired] += 1
+            if due.deciding is not None:
+                due.deciding.done(time, key, leaving)
             if key not in installed.due:
-                del installed.copies[key]
-        if self._world.deadlines.cancelled:
-            self._world.deadlines.clean()
+                installed.copies.pop(key, None)
+        if world.deadlines.cancelled:
+            world.deadlines.clean()
 
     def undo(self) -> None:
         """Take all back, and close the journal, which was opened when the first was met."""
-        heap = self._world.deadlines.heap
-        for taken in (self.items, self._dropped):
-            if taken and heap and heap[0] is taken[-1]:  # an error came before it was taken
-                taken.pop()
-        if self._gone and self._gone[-1][1].number in self._gone[-1][0].memory.parts()[0]:  # likewise
-            self._gone.pop()
-        for deciding in self._decided:  # each has changed entries of its own correlation alone
-            deciding.undo()
-        for slot, entry in self._gone:
-            slot.memory.put_back(entry)
-        for slot, _ in self._gone:
-            slot.memory.restore_order()
-        for item in self.items:
+        deadlines = self._world.deadlines
+        heap = deadlines.heap
+        if heap and self.items and heap[0] is self.items[-1][0]:  # an error came before it was taken
+            self.items.pop()
+        if heap and self.dropped and heap[0] is self.dropped[-1]:  # likewise
+            self.dropped.pop()
+        for _, due, _ in self.items:  # each has changed entries of its own correlation alone
+            if due.deciding is not None:
+                due.deciding.undo()
+        gone = [(slot.memory, entry) for _, _, leaving in self.items for entry, (slot, _, _) in leaving]
+        for memory, entry in gone:
+            if entry.number not in memory.parts()[0]:
+                memory.put_back(entry)
+        for memory, _ in gone:
+            memory.restore_order()
+        for item, _, _ in self.items:
             time, _, number, installed, key = item
             heapq.heappush(heap, item)
             installed.due.setdefault(key, {})[time] = number
-        for item in self._dropped:
+        for item in self.dropped:
             heapq.heappush(heap, item)
-        self._world.deadlines.cancelled, self._world.number = self._cancelled, self._number
+        deadlines.cancelled, self._world.number = self._before
         self._world.journal.is_open = False
 
 
@@ -198,7 +158,7 @@ class Leaving:
         met, given = Met(self._world), len(out)
         try:
             self._world.journal.is_open = True  # what has left is gone, until it is taken back
-            is_known = self._take(met, before) and met.meet(self._dues, out)
+            is_known = self._meet(met, before, out)
         except BaseException:  # also where somebody interrupts what it calls
             met.undo()
             raise
@@ -208,16 +168,42 @@ class Leaving:
         del out[given:]
         return None
 
-    def _take(self, met: Met, before: Time) -> bool:
-        """Take what is due before a time; return whether it is known what all of it does."""
-        heap, dues = self._world.deadlines.heap, self._dues
-        while heap and heap[0][0] < before:
-            installed = heap[0][3]
+    def _meet(self, met: Met, before: Time, out: list[Event]) -> bool:
+        """Meet what is due before a time; return False, and it must be undone, if functions know too little of it."""
+        deadlines, dues, items = self._world.deadlines, self._dues, met.items
+        heap = deadlines.heap
+        while heap and (item := heap[0])[0] < before:
+            time, _, number, installed, key = item
             if installed not in dues:
                 dues[installed] = self._due_of(installed)
-            if dues[installed] is None or installed.join.is_done:
+            due = dues[installed]
+            if due is None or installed.join.is_done:
                 return False
-            met.take(heap)
+            times = installed.due.get(key)
+            if times is None or times.get(time) != number:
+                met.dropped.append(item)  # before it is taken: so `undo` knows, wherever somebody interrupts
+                heapq.heappop(heap)
+                deadlines.cancelled -= 1
+                continue
+            items.append((item, due, []))  # likewise
+            heapq.heappop(heap)
+            del times[time]
+            if not times:
+                del installed.due[key]
+        for (time, _, _, _, key), due, leaving in items:  # now that all are known: to put back sorts memories
+            under = (*key, time) if key else time
+            for find, place in due.found:
+                found = find(under)
+                if found is not None:
+                    for entry in found.values() if type(found) is dict else (found,):
+                        leaving.append((entry, place))
+            if due.deciding is not None:
+                given = len(out)
+                due.deciding.decide(time, key, leaving, out)
+                if due.goes_on and len(out) > given:
+                    return False  # rows that are let out go on
+            for entry, (_, take, _) in leaving:
+                take(entry, under)
         return True
 
 

@@ -41,13 +41,13 @@ def is_unchanged(old: Any, new: Any, *, by_look: bool = True) -> bool:
         new: Another one.
         by_look: Whether those differ that are equal and may be told apart; otherwise as for `is_equal`.
     """
-    each = is_unchanged if by_look else is_equal
     if old is new:
         return True
     if type(old) is not type(new):
         return False
     if type(old) in _ATOMS:  # most are
         return bool(old == new)
+    each = is_unchanged if by_look else is_equal
     if isinstance(old, float | Decimal):
         is_it = bool(old == new) and (not by_look or _looks_alike(old, new))
         return is_it or (is_nan(old) and is_nan(new))

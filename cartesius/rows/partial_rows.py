@@ -142,9 +142,11 @@ class PartialRows:
 
     def partners(self, slot: int, entry: Entry) -> list[Entry]:
         """Return the entries that match one of ``slot``; none, if a condition on that alone fails."""
-        if not self._alone(slot, entry):
+        if slot in self.alone and not self._alone(slot, entry):
             return []
         found = [other for step in self.neighbours[slot] for other in self._matches(slot, entry, step, GONE)]
+        if len(self.trees) == 1:
+            return found
         return found + [one for tree in self.trees if slot not in tree for s in tree for one in self._present(s, GONE)]
 
     def met_without(self, slot: int, spaces: Collection[int]) -> set[int]:

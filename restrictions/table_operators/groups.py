@@ -208,9 +208,26 @@ def check_group(call: str, group: object) -> None:
         raise InvalidArgument(message)
 
 
+class _SumDraft:
+    """A sum in the making, as `EventDraft` is of an event."""
+
+    __slots__ = (
+        "__weakref__", "above", "below", "count", "decimals", "denominator", "floats", "numerator", "undefined",
+    )  # fmt: skip
+
+
+def _of_ints(numerator: int, count: int) -> Sum:
+    """Return a sum of ints, in a third of the time of `Sum`."""
+    total: Any = object.__new__(_SumDraft)
+    total.numerator, total.denominator, total.count = numerator, 1, count
+    total.floats = total.decimals = total.above = total.below = total.undefined = 0
+    total.__class__ = Sum
+    return total  # type: ignore[no-any-return]  # its class was set
+
+
 @storable
 @attrs.frozen
-class Sum:
+class Sum(_SumDraft):
     """An exact sum: a fraction, and how many numbers are in it; how many are floats, decimals, or not finite."""
 
     numerator: int = 0
@@ -226,7 +243,7 @@ class Sum:
     def of(cls, value: Any) -> Sum:
         """Return the sum of one number."""
         if type(value) is int:  # most are
-            return cls(value, 1, 1)
+            return _of_ints(value, 1)
         if not isinstance(value, int | float | Decimal):
             message = (
                 f"sum_: expected numbers but got {value!r} (type={type(value).__name__}); name a field, as in"
@@ -243,7 +260,7 @@ class Sum:
     def __add__(self, other: Sum) -> Sum:
         """Add, exactly."""
         if self.denominator == other.denominator == 1 and self._is_of_ints and other._is_of_ints:
-            return Sum(self.numerator + other.numerator, 1, self.count + other.count)
+            return _of_ints(self.numerator + other.numerator, self.count + other.count)
         counts = map(operator.add, self._counts, other._counts)
         exact = self.exact + other.exact
         return Sum(exact.numerator, exact.denominator, *counts)
@@ -268,11 +285,11 @@ class Sum:
     @property
     def value(self) -> Any:
         """An int, 0 of nothing; a Decimal, exact, if there are decimals; a float, rounded once, if there are floats."""
+        if self._is_of_ints:
+            return self.numerator
         if self.infinite is not None:
             return self.infinite
-        if self.floats:
-            return _as_float(self.exact)
-        return _as_decimal(self.exact) if self.decimals else self.numerator
+        return _as_float(self.exact) if self.floats else _as_decimal(self.exact)
 
     @property
     def infinite(self) -> float | Decimal | None:
