@@ -22,7 +22,7 @@ from cartesius.errors import CartesiusError
 from dsl.alerts.messages import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from dsl.alerts.messages import Occasion
@@ -36,7 +36,8 @@ CREATE INDEX IF NOT EXISTS waiting ON alerts (target, due) WHERE sent IS NULL;
 CREATE TABLE IF NOT EXISTS told (
     subscription TEXT NOT NULL, subject TEXT NOT NULL, foreseen INTEGER NOT NULL, status TEXT NOT NULL,
     PRIMARY KEY (subscription, subject, foreseen));
-CREATE TABLE IF NOT EXISTS feeds (feed TEXT PRIMARY KEY, position INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS positions (
+    feed TEXT NOT NULL, part INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (feed, part));
 """
 _BUSY_S: Final = 30.0
 
@@ -78,10 +79,10 @@ class Outbox:
     >>> wanted = Subscriptions.from_text(file, Path("alerts.toml"), {})
     >>> windy = Occasion(7, "EVA", datetime(2020, 6, 30, 12, tzinfo=UTC), "restricted", ("wind",))
     >>> outbox = Outbox(":memory:")
-    >>> outbox.notice(wanted, [windy], "replay", 1, now=0), outbox.notice(wanted, [windy], "replay", 2, now=5)
+    >>> outbox.notice(wanted, [windy], "replay", (1,), now=0), outbox.notice(wanted, [windy], "replay", (2,), now=5)
     (1, 0)
-    >>> [outbox.position("replay"), len(outbox.due("log", now=0))]
-    [2, 1]
+    >>> outbox.position("replay"), len(outbox.due("log", now=0))
+    ((2,), 1)
 
     Args:
         path: The file, made if it is not there.
@@ -115,17 +116,23 @@ class Outbox:
     def begin(self, feed: str) -> None:
         """Say which feed is read from now on: where it is another than before, nothing of it has been read or told."""
         with self._transaction():
-            others = self._connection.execute("DELETE FROM feeds WHERE feed <> ?", (feed,)).rowcount
+            others = self._connection.execute("DELETE FROM positions WHERE feed <> ?", (feed,)).rowcount
             if others:
                 self._connection.execute("DELETE FROM told")
 
-    def position(self, feed: str) -> int:
-        """Return how far a feed has been read; 0 at first."""
-        found = self._connection.execute("SELECT position FROM feeds WHERE feed = ?", (feed,)).fetchone()
-        return 0 if found is None else int(found[0])
+    def position(self, feed: str) -> tuple[int, ...]:
+        """Return how far each part of a feed has been read, as it was noted; nothing at first."""
+        found = self._connection.execute("SELECT position FROM positions WHERE feed = ? ORDER BY part", (feed,))
+        return tuple(int(each) for (each,) in found)
 
     def notice(
-        self, subscriptions: Subscriptions, occasions: Iterable[Occasion], feed: str, position: int, *, now: float
+        self,
+        subscriptions: Subscriptions,
+        occasions: Iterable[Occasion],
+        feed: str,
+        position: Sequence[int],
+        *,
+        now: float,
     ) -> int:
         """Queue what is to be told of occasions, and note how far their feed has been read; return how much is new.
 
@@ -133,7 +140,7 @@ class Outbox:
             subscriptions: Who wants what.
             occasions: In order.
             feed: Whose they are.
-            position: How far it has been read with them.
+            position: How far each part of it has been read with them.
             now: From when on it is due, in seconds.
         """
         number = 0
@@ -143,7 +150,8 @@ class Outbox:
                     if self._begins(subscription, occasion):
                         for target in subscription.to:
                             number += self._queue(Message.about(occasion, subscription.name, target), target, now)
-            self._connection.execute("INSERT OR REPLACE INTO feeds VALUES (?, ?)", (feed, position))
+            read = [(feed, part, each) for part, each in enumerate(position)]
+            self._connection.executemany("INSERT OR REPLACE INTO positions VALUES (?, ?, ?)", read)
         return number
 
     def due(self, target: str, *, now: float, most: int = 100) -> list[Waiting]:

@@ -36,8 +36,6 @@ WORDS: Final = {"subject": "ship", "place": "berth"}
 LOOK: Final = timedelta(minutes=5) // timedelta(microseconds=1)
 PATIENCE_S: Final = 2.0
 """How long forecasts are looked at in one step, at most; the other ships come in the next."""
-_CHANGES: Final = 1 << 31
-"""More than a store has changes: a position in the outbox is one number, of readings times this, and of changes."""
 
 
 class Alerting:
@@ -67,7 +65,7 @@ class Alerting:
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._store, self._subscriptions, self._outbox = store, subscriptions, outbox
-        self._feed = f"changes and readings of {store.identity()}"
+        self._feed = store.identity()
         outbox.begin(self._feed)
         self._next_change, self._patience, self._tell = next_change, patience, tell
         self._failure = ""
@@ -108,20 +106,17 @@ class Alerting:
 
     def _begin(self, now: int) -> int:
         """Know how things stood where it was; where nothing was told before, how they stand, and tell of it."""
-        reading, change = divmod(self._outbox.position(self._feed), _CHANGES)
-        is_first = not (reading or change)
-        self._position = change, reading = self._store.newest_ids() if is_first else (change, reading)
+        noted = self._outbox.position(self._feed)
+        self._position = change, reading = noted or self._store.newest_ids()
         for seen in self._store.rows_at(newest=reading):
             self._read(seen)
         self._last = {each.mmsi: each for each in self._store.ships_at(newest=change)}
         self._looked = (now // LOOK - 1) * LOOK
         self._began = True
-        return self._notice(map(self._occasion, self._last.values())) if is_first else 0
+        return self._notice(map(self._occasion, self._last.values())) if not noted else 0
 
     def _notice(self, found: Iterable[Occasion]) -> int:
-        change, reading = self._position
-        position = reading * _CHANGES + change
-        return self._outbox.notice(self._subscriptions, found, self._feed, position, now=time())
+        return self._outbox.notice(self._subscriptions, found, self._feed, self._position, now=time())
 
     def _noticed(self, changes: Sequence[Change], readings: Sequence[Seen]) -> Iterator[Occasion]:
         """Yield the occasions of changes and readings, in the order of their times, with looks ahead in between."""

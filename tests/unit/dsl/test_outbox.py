@@ -22,7 +22,7 @@ def wanted(more: str = "") -> Subscriptions:
 def queued(subscriptions: Subscriptions, *occasions: Occasion) -> list[int]:
     """How many alerts each occasion queues, one after the other."""
     with closing(Outbox(":memory:")) as outbox:
-        return [outbox.notice(subscriptions, [each], "feed", n, now=0) for n, each in enumerate(occasions)]
+        return [outbox.notice(subscriptions, [each], "feed", (n,), now=0) for n, each in enumerate(occasions)]
 
 
 def at(hours: int, status: str, *failed: str) -> Occasion:
@@ -61,9 +61,9 @@ def test_a_subscription_that_was_edited_is_told_what_it_asks_for_now() -> None:
     """What it had been told before, of another rule, kept it from being told."""
     with closing(Outbox(":memory:")) as outbox:
         clearance, gust = wanted('rule = "clearance"'), wanted('rule = "gust"')
-        assert outbox.notice(clearance, [at(1, "restricted", "clearance")], "feed", 1, now=0) == 1
-        assert outbox.notice(gust, [at(2, "restricted", "clearance", "gust")], "feed", 2, now=0) == 1
-        assert outbox.notice(gust, [at(3, "restricted", "gust")], "feed", 3, now=0) == 0
+        assert outbox.notice(clearance, [at(1, "restricted", "clearance")], "feed", (1,), now=0) == 1
+        assert outbox.notice(gust, [at(2, "restricted", "clearance", "gust")], "feed", (2,), now=0) == 1
+        assert outbox.notice(gust, [at(3, "restricted", "gust")], "feed", (3,), now=0) == 0
 
 
 def test_what_is_foreseen_is_told_once_it_is_near_and_once_until_it_is_over() -> None:
@@ -80,17 +80,17 @@ def test_what_is_foreseen_and_what_is_are_told_apart() -> None:
 def test_a_feed_that_is_read_again_from_its_beginning_queues_nothing() -> None:
     day = [at(1, "restricted", "wind"), at(3, "allowed"), at(4, "restricted", "wind")]
     with closing(Outbox(":memory:")) as outbox:
-        assert outbox.notice(wanted(), day, "feed", 3, now=0) == 2
-        assert outbox.notice(wanted(), day, "feed", 3, now=9) == 0
+        assert outbox.notice(wanted(), day, "feed", (3,), now=0) == 2
+        assert outbox.notice(wanted(), day, "feed", (3,), now=9) == 0
 
 
 def test_another_feed_begins_anew() -> None:
     with closing(Outbox(":memory:")) as outbox:
         for feed, hours in (("monday", 1), ("monday", 2), ("tuesday", 3)):
             outbox.begin(feed)
-            new = outbox.notice(wanted(), [at(hours, "restricted")], feed, hours, now=0)
+            new = outbox.notice(wanted(), [at(hours, "restricted")], feed, (hours,), now=0)
             assert new == (hours != 2)
-        assert (outbox.position("monday"), outbox.position("tuesday")) == (0, 3)
+        assert (outbox.position("monday"), outbox.position("tuesday")) == ((), (3,))
 
 
 def test_what_was_noticed_and_how_far_the_feed_is_are_noted_together_or_not_at_all(tmp_path: Path) -> None:
@@ -100,18 +100,18 @@ def test_what_was_noticed_and_how_far_the_feed_is_are_noted_together_or_not_at_a
 
     with closing(Outbox(tmp_path / "outbox.db")) as outbox:
         with pytest.raises(RuntimeError, match="torn"):
-            outbox.notice(wanted(), broken(), "feed", 7, now=0)  # type: ignore[arg-type]  # a generator is iterable
+            outbox.notice(wanted(), broken(), "feed", (7, 9), now=0)  # type: ignore[arg-type]  # a generator is iterable
 
-        assert (outbox.position("feed"), outbox.waiting()) == (0, {})
-        assert outbox.notice(wanted(), [at(1, "restricted")], "feed", 7, now=0) == 1
-        assert (outbox.position("feed"), outbox.waiting()) == (7, {"log": 1})
+        assert (outbox.position("feed"), outbox.waiting()) == ((), {})
+        assert outbox.notice(wanted(), [at(1, "restricted")], "feed", (7, 9), now=0) == 1
+        assert (outbox.position("feed"), outbox.waiting()) == ((7, 9), {"log": 1})
 
 
 def test_the_text_of_what_was_sent_is_forgotten_and_its_id_is_not() -> None:
     with closing(Outbox(":memory:")) as outbox:
-        outbox.notice(wanted(), [at(1, "restricted")], "feed", 1, now=0)
+        outbox.notice(wanted(), [at(1, "restricted")], "feed", (1,), now=0)
         (waiting,) = outbox.due("log", now=0)
         outbox.said_yes(waiting.message, now=1)
 
         assert outbox.due("log", now=9) == []
-        assert outbox.notice(wanted(), [at(0, "allowed"), at(1, "restricted")], "feed", 2, now=0) == 0
+        assert outbox.notice(wanted(), [at(0, "allowed"), at(1, "restricted")], "feed", (2,), now=0) == 0

@@ -248,15 +248,6 @@ def test_what_comes_while_alerts_are_started_for_the_first_time_is_told(tmp_path
         assert alerting.step() + alerting.step() == 2
 
 
-def test_an_outbox_that_does_not_know_which_readings_were_read_begins_with_how_things_stand(tmp_path, store):
-    wanted = subscribed(tmp_path / "alerts.toml", "")
-    written(store, 1, 5, [change(1, 7, "restricted", SHALLOW)], [ship(1, 7)])
-    with closing(Outbox(":memory:")) as outbox:
-        outbox.notice(wanted, [], store.identity(), 1, now=0)  # as it was kept before
-
-        assert Alerting(store, wanted, outbox, nothing).step() == 1
-
-
 def test_a_store_that_is_made_anew_in_the_place_of_another_is_told_of_from_its_beginning(tmp_path):
     """How far the one before had been read counted for it: its first alerts never came."""
     wanted = subscribed(tmp_path / "alerts.toml", "")
