@@ -74,7 +74,7 @@ class Alerting:
         self._waiting: list[int] = []
         self._asked: list[Subscription] = [each for each in subscriptions.wanted if each.within is not None]
         self._looked = 0
-        self._position = (0, 0)  # the newest change and the newest reading that it knows
+        self._position: tuple[int, ...] = (0, 0)  # the newest change and the newest reading that it knows
         self._is_whole, self._began = from_start, from_start
 
     def step(self) -> int:

@@ -56,7 +56,7 @@ def message(name: str = "EVA") -> Message:
 def outbox_with(path: Path | str, *occasions: Occasion, to: str = "it") -> Outbox:
     text = f'[target.{to}]\nfile = "log.jsonl"\n[[subscription]]\nname = "all"\nto = ["{to}"]'
     outbox = Outbox(path)
-    outbox.notice(Subscriptions.from_text(text, Path("alerts.toml"), {}), occasions, "feed", 1, now=0)
+    outbox.notice(Subscriptions.from_text(text, Path("alerts.toml"), {}), occasions, "feed", (1,), now=0)
     return outbox
 
 
@@ -295,7 +295,7 @@ def test_a_target_that_is_down_holds_up_no_other(tmp_path: Path) -> None:
     wanted = Subscriptions.from_text(text, tmp_path / "alerts.toml", {})
     said = list[str]()
     with closing(Outbox(tmp_path / "outbox.db")) as outbox:
-        outbox.notice(wanted, [WINDY], "feed", 1, now=0)
+        outbox.notice(wanted, [WINDY], "feed", (1,), now=0)
         with delivering(tmp_path / "outbox.db", wanted.targets, said.append):
             pass
 
