@@ -78,10 +78,11 @@ class KeyedState:
         """Return the state of some rows, without what the clock has passed."""
         state = self.stage.of_rows(State(tuple(retained), self.more))
         passed = None if self._clock is None else self.stage.passed(state, self._clock)
-        if passed is None:
+        left = None if passed is None else self.stage.as_rows(passed)
+        if left is None:
             return state
-        pairs = zip(state.retained, passed.retained, strict=True)
-        return attrs.evolve(state, retained=tuple([self._left(rows, left) for rows, left in pairs]))
+        pairs = zip(retained, left.retained, strict=True)
+        return self.stage.of_rows(State(tuple([self._left(*pair) for pair in pairs]), self.more))
 
     def _left(self, rows: Rows | None, left: Rows | None) -> Rows | None:
         if rows is None or left is None or len(left) == len(rows):

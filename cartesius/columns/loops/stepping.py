@@ -32,7 +32,7 @@ from cartesius.columns.loops.stepping_texts import written
 from cartesius.columns.stages.aligned_rows import load_held, store_held
 from cartesius.columns.stages.candidates import Parts, hull
 from cartesius.columns.stages.rows import Flow, Rows, joined, no_rows, nothing
-from cartesius.columns.stages.stages import Outcome, Stage, State
+from cartesius.columns.stages.stages import Outcome, Stage, State, left_of
 from cartesius.columns.stages.stored_rows import check_noted, load_uses, rows_of, store_uses
 from cartesius.columns.streams.gate_columns import through
 from cartesius.columns.vectors.conversions import of_values
@@ -42,13 +42,12 @@ from cartesius.results.outputs import Rows as Table
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from cartesius.columns.bodies.computed import Column
     from cartesius.columns.lifetimes.table_results import Shown
-    from cartesius.columns.loops.indexing import Bundle
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.streams.expiring import Ghosts
@@ -166,16 +165,23 @@ class Stepping(Stage):
     # -- state by key --------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _apart(self) -> Bundle | None:
-        """The key under which alone rows meet and are counted; None if there is none, or more is held than rows."""
-        shape, n = self.shape, len(self.join.slots)
-        if shape.expiring.spans is not None or self.table is not None or (shape.gates and shape.expiring.all):
+    def _apart(self) -> Mapping[int, Column] | None:
+        """The key under which alone rows meet and are counted, by slot; None if none is, or more is held than rows.
+
+        In windows it is not the window: rows that come are in none yet.
+        """
+        shape, expiring = self.shape, self.shape.expiring
+        in_windows = expiring.spans is not None
+        if self.table is not None or expiring.frees_in_turn or ((shape.gates or in_windows) and expiring.all):
             return None
-        for number, bundle in enumerate(shape.bundles):
-            is_counted = all(f"b{number}" in rule.atoms for rules in self.plan.rules for rule in rules)
-            is_held = all(gate.spaces == (bundle.space,) for _, gate in shape.gates)
-            if len(bundle.slots) == n and bundle.space is not None and is_counted and is_held:
-                return bundle
+        window = self.join.bindings.window_space
+        spaces = [(f"b{number}", one) for number, bundle in enumerate(shape.bundles) for one in bundle.equalities]
+        for bundled, one in spaces:
+            is_key = one.space is not None and one.space != window and len(one.columns) == len(self.join.slots)
+            counts = {bundled, f"s{one.space}"}
+            is_counted = all(counts & {*rule.atoms} for rules in self.plan.rules for rule in rules)
+            if is_key and is_counted and all(gate.spaces == (one.space,) for _, gate in shape.gates):
+                return one.columns
         return None
 
     def split(self, slot: int, rows: Rows) -> Vector | None:
@@ -183,7 +189,7 @@ class Stepping(Stage):
         if self._apart is None:
             return None
         n = len(self.join.slots)
-        column = self._apart.equalities[0].columns[(*range(n), *range(n), *self._held_of)[slot]]
+        column = self._apart[(*range(n), *range(n), *self._held_of)[slot]]
         there = plain(rows)[0] if n <= slot < 2 * n else rows
         assert there is not None  # Invariant: rows of rows are some
         try:
@@ -220,6 +226,14 @@ class Stepping(Stage):
         held = tuple([{slot: next(waiting) for slot in gate.slots} for _, gate in self.shape.gates])
         rest = attrs.evolve(state.more, held=held, uses=tuple(uses), met=tuple([met for _, _, met in found]))
         return _state([rows for rows, _, _ in found], rest)
+
+    def without(self, state: State, are_gone: Callable[[Rows], NDArray[np.bool_]]) -> State:
+        """Return the state without some rows, and what is noted of them."""
+        rest: Rest = state.more
+        left = [left_of(rows, are_gone) for rows in state.retained]
+        uses = [None if one is None else one[stays] for one, (_, stays) in zip(rest.uses, left, strict=True)]
+        met = [np.frombuffer(one, np.uint8)[stays].tobytes() for one, (_, stays) in zip(rest.met, left, strict=True)]
+        return _state([rows for rows, _ in left], attrs.evolve(rest, uses=tuple(uses), met=tuple(met)))
 
     def passed(self, state: State, clock: int) -> State | None:
         """Return the same state where no time is waited for."""

@@ -178,7 +178,27 @@ class WindowJoin(Stage):
 
     def split(self, slot: int, rows: Rows) -> Vector | None:
         """Return the keys under which rows meet in whatever window, and those that have windows of their own."""
-        return rows.key if slot == len(self.join.slots) else self.inner.split(slot, rows)
+        n = len(self.join.slots)
+        return rows.key if slot == n else self.inner.split(slot - (slot > n), rows)
+
+    def as_rows(self, state: State) -> State | None:
+        """Return the state with what the other kernel has as rows behind the windows."""
+        n = len(self.join.slots)
+        inner, opened_ = self._apart(state)
+        found = self.inner.as_rows(inner)
+        if found is None:
+            return None
+        more = Windows(opened_ if self.space is None else None, found.more, state.more.last)
+        own = opened_ if self.space is not None else None
+        return attrs.evolve(found, retained=(*found.retained[:n], own, *found.retained[n:]), more=more)
+
+    def of_rows(self, state: State) -> State:
+        """Return the state of rows."""
+        n = len(self.join.slots)
+        windows: Windows = state.more
+        retained = state.retained[:n] + state.retained[n + 1 :]
+        inner = self.inner.of_rows(attrs.evolve(state, retained=retained, more=windows.more))
+        return self._together(inner, windows.opened if self.space is None else state.retained[n], windows.last)
 
     def passed(self, state: State, clock: int) -> State | None:
         """Return the state without the windows that are freed by then: they give nothing."""

@@ -97,6 +97,16 @@ WINDOWED: dict[str, Callable[[], Reactive]] = {
     "used once in windows": lambda: pair(SAME | tumbling(8) | affinely("x", "y")),
     "used once in windows, where equal": lambda: pair(tumbling(8) | affinely("x", "y"), lambda x, y: x.id == y.id),
     "used once in windows of all keys": lambda: pair(tumbling(8, lateness=2) | SAME | affinely("x", "y")),
+    "used once in windows, under a condition": lambda: pair(
+        SAME | tumbling(8, lateness=2) | affinely("x", "y"), lambda x, y: x.v <= y.v
+    ),
+    "used twice in windows": lambda: pair(SAME | tumbling(8) | at_most(2, "x", "y")),
+    "the three latest in windows, used twice, under a condition": lambda: pair(
+        SAME | tumbling(4) | most_recently("x", "y", n=3) | at_most(2, "y"), lambda x, y: x.v <= y.v
+    ),
+    "used once in windows of all keys that overlap": lambda: pair(
+        sliding(6, 3) | SAME | affinely("x", "y"), lambda x, y: x.v <= y.v
+    ),
 }
 THREE: dict[str, Callable[[], Reactive]] = {
     "near": lambda: correlate(
@@ -269,7 +279,7 @@ def test_a_small_batch_touches_its_keys_alone(name):
     with as_it_is, mock.patch.object(shelves, "joined", joining), mock.patch.object(kernel, "run", running):
         for first in range(0, batches * few, few):
             assert len(engine.push_many(batch(right, range(first, first + few)))["value"]) == given
-    windows = by_key(engine)._shelves[2:] if name in WINDOWED else []  # each key may have some of its own
+    windows = [one for one in by_key(engine)._shelves[2:3] if name in WINDOWED and one.held]  # of each key, or of all
     assert by_key(engine).n_retained - sum(one.held for one in windows) == held + batches * few * (
         -1 if "used once" in name else 1
     )
