@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 def load_rows(slot: Slot, like: Rows | None) -> Rows | None:
     """Return the rows in the memory of a slot, oldest first; of the types of those that are ``like`` them."""
     entries = list(slot.memory.all())
-    if any(entry.more is not None for entry in entries):
-        raise NotColumnar("a retained event is used up in part")
+    check_noted(entries, set())
     return rows_of(slot, entries, like)
 
 
@@ -47,8 +46,11 @@ def load_bare(
 
 
 def check_noted(entries: Sequence[Entry], known: set[str]) -> None:
-    """Raise `NotColumnar` if more is noted of entries than a kernel knows."""
-    if any(not known.issuperset(entry.more or ()) for entry in entries):
+    """Raise `NotColumnar` if more is noted of entries than a kernel knows.
+
+    The step in which one came concerns the windows that held it, and nobody else.
+    """
+    if any(not (known | {"step"}).issuperset(entry.more or ()) for entry in entries):
         raise NotColumnar("something is noted of a retained event")
 
 

@@ -234,11 +234,16 @@ def first_asked(one: Installed, keys: Keys, sides: Sequence[tuple[int, Rows]], d
         copies = [[keys.in_space(space, slot, rows) for space in spaces] for slot, rows in sides]
         codes, _ = encoded(copies, skips_null=False)
     number, time, code = np.concatenate([rows.number for _, rows in sides]), np.concatenate(due), np.concatenate(codes)
+    return np.split(least_of(number, code, time), np.cumsum([len(rows) for _, rows in sides])[:-1])
+
+
+def least_of(number: Ints, code: Ints, time: Ints) -> Ints:
+    """Return for each row the least number of those that have its code and its time."""
     order = np.lexsort((number, code, time))
     is_first = begins(time[order], code[order])
-    asked = np.empty(len(order), np.int64)
-    asked[order] = number[order][is_first][np.cumsum(is_first) - 1]
-    return np.split(asked, np.cumsum([len(rows) for _, rows in sides])[:-1])
+    least = np.empty(len(order), np.int64)
+    least[order] = number[order][is_first][np.cumsum(is_first) - 1]
+    return least
 
 
 def ends_of(rows: Rows) -> NDArray[np.int64]:

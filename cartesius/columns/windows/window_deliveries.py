@@ -38,7 +38,7 @@ class Deliveries:
         position: In which step it comes.
         waited: Whether it comes because its window is reported then; None: none does.
         held: What is held afterwards.
-        opened: The windows that are not freed afterwards, in the order in which they were opened.
+        assigned: Which events are in a window that was not freed when they came, and the number of that window.
         late: What comes too late, as ``engine.late`` has it, with its step.
     """
 
@@ -48,11 +48,16 @@ class Deliveries:
     position: NDArray[np.int64]
     waited: NDArray[np.bool_] | None
     held: Rows | None
-    opened: NDArray[np.int64]
+    assigned: tuple[Indices, NDArray[np.int64]]
     late: list[tuple[int, Any]]
 
     def __len__(self) -> int:
         return len(self.window)
+
+    def came(self, steps: int) -> NDArray[np.int64]:
+        """Return in which step each has come, of all steps; there have been so many before the batch."""
+        step = np.where(self.rows.position == BEFORE, self.rows.number, self.rows.position + (steps + 1))
+        return step if self.place is None else step[self.place]
 
     def let_in(self, holds: NDArray[np.bool_] | None) -> Deliveries:
         """Return those of the events that ``holds`` is true of; None: of all."""
@@ -70,15 +75,13 @@ class Deliveries:
         return chosen if self.place is None else self.place[chosen]
 
 
-def deliveries(
-    spans: Spans, slot: Slot, world: World, rows: Rows, opened: NDArray[np.int64], moment: Moment
-) -> Deliveries:
-    """Deliver the events of a batch, and those that were held before it; ``opened`` are the windows before it."""
+def deliveries(spans: Spans, slot: Slot, world: World, rows: Rows, moment: Moment) -> Deliveries:
+    """Deliver the events of a batch, and those that were held before it."""
     place, window = spans.of(rows.start, rows.end)
     position = rows.position if place is None else rows.position[place]
-    if moment.clock is None and spans.delay is None:
-        return Deliveries(rows, place, window, position, None, None, _together(opened, window), [])
     every = np.arange(len(rows)) if place is None else place
+    if moment.clock is None and spans.delay is None:
+        return Deliveries(rows, place, window, position, None, None, (every, window), [])
     since = clock_of(world.clock)
     clock = np.full(moment.steps, since, np.int64) if moment.clock is None else moment.clock
     was_held = position == BEFORE
@@ -94,14 +97,13 @@ def deliveries(
         step[waits] = _reported(spans, window[waits], clock)
     stays = waits & (step == moment.steps)
     held = _held(rows, every[stays], world.steps + 1)
-    opened = _together(opened, window[alive])
-    opened = opened[~spans.is_freed(opened, int(clock[-1]) if len(clock) else since)]
+    assigned = every[alive], window[alive]
     comes = alive & ~stays
     if comes.all():
-        return Deliveries(rows, place, window, step, waits if waits.any() else None, held, opened, late)
+        return Deliveries(rows, place, window, step, waits if waits.any() else None, held, assigned, late)
     waits = waits[comes]
     rest = (every[comes], window[comes], step[comes], waits if waits.any() else None)
-    return Deliveries(rows, *rest, held, opened, late)
+    return Deliveries(rows, *rest, held, assigned, late)
 
 
 def _reported(spans: Spans, window: NDArray[np.int64], clock: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -134,12 +136,6 @@ def first_met(every: NDArray[np.int64]) -> Indices:
     first = np.full(high - low + 1, -1, np.int64)
     first[every[::-1] - low] = np.arange(len(every))[::-1]  # the last one written is the first one met
     return np.sort(first[first >= 0])
-
-
-def _together(before: NDArray[np.int64], coming: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the windows that were there, and those that come, each once."""
-    every = np.concatenate([before, coming])
-    return every[first_met(every)]
 
 
 def _late(spans: Spans, slot: Slot, rows: Rows, every: Indices, alive: NDArray[np.bool_]) -> list[tuple[int, Any]]:

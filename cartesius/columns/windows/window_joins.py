@@ -17,28 +17,30 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columns.bodies.coding import codes_of
-from cartesius.columns.bodies.computed import Keys
+from cartesius.columns.bodies.computed import Keys, of_function
 from cartesius.columns.loops.stacking import stacking_stage
 from cartesius.columns.loops.stepping import stepping_stage
 from cartesius.columns.loops.stepping_shapes import common_to_windows
-from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing
-from cartesius.columns.stages.spans import spans_of, until
+from cartesius.columns.stages.rows import BEFORE, LAST, Rows, joined
+from cartesius.columns.stages.spans import clock_of, spans_of, until
 from cartesius.columns.stages.stages import Moment, Outcome, Stage, State
-from cartesius.columns.streams.expiring import ends_of
+from cartesius.columns.streams.expiring import ends_of, least_of
 from cartesius.columns.streams.shapes import OF_LOCKSTEP
 from cartesius.columns.streams.version_plans import OF_VERSIONS
 from cartesius.columns.streams.versions import version_stage
 from cartesius.columns.streams.zipping import zip_stage
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.vectors import Leaf, concatenated
+from cartesius.columns.vectors.key_codes import nulls
+from cartesius.columns.vectors.vectors import Leaf, NotColumnar
 from cartesius.columns.windows.window_deliveries import deliveries, first_met
-from cartesius.columns.windows.window_state import opened, store_windows
+from cartesius.columns.windows.window_state import load_held, opened, store_windows
+from cartesius.columns.windows.window_turns import flat, turns_of
 from cartesius.plan.nodes import Lockstep, Regular
 from cartesius.results.outputs import Events
 from cartesius.results.outputs import Rows as Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -67,10 +69,10 @@ class Windows:
     last: int
 
 
-def _opened_rows(windows: Ints, keys: Vector | None, number: Ints) -> Rows:
-    """Return windows by their numbers, each once a key, as rows, given the arrival number of what has opened each."""
+def _opened_rows(windows: Ints, keys: Vector | None, number: Ints, position: Ints) -> Rows:
+    """Return windows by their numbers as rows, given the numbers in whose order they were opened, and their steps."""
     none = np.zeros(len(windows), np.int64)
-    return Rows(Leaf(pa.array(windows)), none, none, none, number, none + BEFORE, keys)
+    return Rows(Leaf(pa.array(windows)), none, none, none, number, position, keys)
 
 
 def _numbers(opened: Rows) -> Ints:
@@ -88,9 +90,10 @@ class WindowJoin(Stage):
         super().__init__(join)
         self.installed = installed
         self.spans = spans
+        self.gives_turns = spans.delay is not None
         self.inner = inner
         self.keys = keys
-        self.costs = inner.costs
+        self.costs = inner.costs if spans.delay is None else max(inner.costs, 1)
         space = join.bindings.window_space
         self.space = 0 if space else None  # the key space whose keys have windows of their own
 
@@ -99,163 +102,167 @@ class WindowJoin(Stage):
         return f"# of each window, of {self.spans}:\n{self.inner.source()}"
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
-        """Deliver what comes, let it meet what is there, and let go of the windows that are over."""
+        """Deliver what comes and what has waited, let it meet what is there, and let go of what is over."""
+        before, opened_, held = self._apart(state)
         found: dict[int, Deliveries] = {}
         late = []
-        none = np.zeros(0, np.int64)
-        for index, mine in arriving.items():
-            found[index] = deliveries(self.spans, self.join.slots[index], self.join.world, mine, none, moment)
+        for index, slot in enumerate(self.join.slots):
+            mine = arriving.get(index)
+            parts = [one for one in (held[index], mine) if one is not None]
+            if not parts:
+                continue
+            found[index] = deliveries(self.spans, slot, self.join.world, joined(parts), moment)
             late += found[index].late
-            if found[index].late or len(found[index]) < len(mine):
+            if mine is not None and (found[index].late or len(found[index]) < len(mine)):
                 self.keys.check(index, mine)
-        order, steps = _in_turn(found)
         number = max(self.join.world.number, state.more.last) + 1
+        opened_, last = self._opened(opened_, found, number)
+        turns = turns_of([*found.values()], *self._asked(found, opened_), self.join.world.steps)
         delivered = {
-            index: self._delivered(one, mine, number) for (index, one), mine in zip(found.items(), steps, strict=True)
+            index: self._delivered(one, mine, number)
+            for (index, one), mine in zip(found.items(), turns.of, strict=True)
         }
-        positions = np.concatenate([one.position for one in found.values()] or [none])[order]
-        inner = _moment(moment, positions) if self.inner.keeps_time else Moment(len(order))
-        before, opened_ = self._apart(state)
+        inner = turns.moment(moment) if self.inner.keeps_time else Moment(len(turns.position))
         after = self.inner.run(before, delivered, inner)
         clock = until(moment, self.join.world)
-        state = self._together(after.state, self._opened(opened_, found, delivered, order, number), number + len(order))
-        flow = _in_steps(after.flow, positions)
-        return Outcome(
-            flow, self._without_freed(state, clock), after.tuples, late, {i: len(one) for i, one in found.items()}
-        )
+        waiting = [found[index].held if index in found else None for index in range(len(held))]
+        state = self._together(after.state, opened_, waiting, max(last, number + len(turns.position)))
+        counts = {index: len(one) for index, one in found.items()}
+        return Outcome(turns.given(after.flow), self._without_freed(state, clock), after.tuples, late, counts)
 
     def _delivered(self, found: Deliveries, steps: Ints, number: int) -> Rows:
         rows = found.rows if found.place is None else found.rows.take(found.place)
         window = self.spans.column(found.window)
         return attrs.evolve(rows, window=window, position=steps, number=steps + number)
 
-    def _opened(
-        self,
-        before: Rows | None,
-        found: Mapping[int, Deliveries],
-        delivered: Mapping[int, Rows],
-        order: Ints,
-        number: int,
-    ) -> Rows | None:
-        """Return the windows that have been opened, each once a key, in the order in which they were."""
-        if not len(order):
-            return before
-        coming = np.concatenate([one.window for one in found.values()])[order]
-        keys = None
-        if self.space is not None:
-            own = [self.keys.in_space(self.space, index, rows) for index, rows in delivered.items()]
-            keys = concatenated(own).take(order)
-        new = _opened_rows(coming, keys, np.arange(number, number + len(order)))
-        every = new if before is None else joined([before, new])
+    def _opened(self, before: Rows | None, found: Mapping[int, Deliveries], number: int) -> tuple[Rows | None, int]:
+        """Return the windows that have been opened, each once a key, in the order in which they were; and a number."""
+        new = []
+        for index, one in found.items():
+            places, windows = one.assigned
+            coming = np.flatnonzero(one.rows.position[places] != BEFORE)
+            rows = one.rows.take(places[coming])
+            key = None if self.space is None or not len(rows) else self.keys.in_space(self.space, index, rows)
+            new.append(_opened_rows(windows[coming], key, rows.number, rows.position))
+        if not any(map(len, new)):
+            return before, number
+        mine = joined(new)
+        mine = mine.take(np.argsort(mine.position, kind="stable")).as_retained()
+        last = number + len(mine)
+        mine = attrs.evolve(mine, number=np.arange(number, last))
+        every = mine if before is None else joined([before, mine])
         codes = _numbers(every)
         if every.key is not None:
             (of_keys, *_), count = codes_of([every.key])
             codes = codes * (count + 1) + of_keys
-        return every.take(first_met(codes))
+        return every.take(first_met(codes)), last
+
+    def _asked(self, found: Mapping[int, Deliveries], opened_: Rows | None) -> tuple[Ints, Ints]:
+        """Return when what has waited is due, and by which number that was first asked for, as of `turns_of`.
+
+        Each key asks for the times when its windows are reported, and freed.
+        """
+        each = [*found.values()]
+        window = flat([one.window for one in each])
+        due, asked = np.full(len(window), LAST), np.zeros(len(window), np.int64)
+        if all(one.waited is None for one in each):
+            return due, asked
+        every = [np.zeros(len(one), np.bool_) if one.waited is None else one.waited for one in each]
+        waited = np.flatnonzero(np.concatenate(every))
+        ends, lateness, delay = self.spans.ends, self.spans.lateness, self.spans.delay or 0
+        due[waited] = ends(window[waited]) + delay - 1
+        if self.space is not None and opened_ is not None and opened_.key is not None:
+            own = [self.keys.in_space(self.space, index, one.rows) for index, one in found.items()]
+            (of_opened, *codes), _ = codes_of([opened_.key, *own])
+            code = flat([mine if one.place is None else mine[one.place] for mine, one in zip(codes, each, strict=True)])
+            over = ends(_numbers(opened_))
+            number = np.concatenate([opened_.number, opened_.number, np.full(len(waited), LAST)])
+            time = np.concatenate([over + delay - 1, over + lateness - 1, due[waited]])
+            least = least_of(number, np.concatenate([of_opened, of_opened, code[waited]]), time)
+            asked[waited] = least[2 * len(opened_) :]
+        return due, asked
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
-    def _apart(self, state: State) -> tuple[State, Rows | None]:
-        """Return the state of the other kernel, and the windows that are not freed."""
+    def _apart(self, state: State) -> tuple[State, Rows | None, Sequence[Rows | None]]:
+        """Return the state of the other kernel, the windows that are not freed, and what waits, by slot."""
         windows: Windows = state.more
         n = len(self.join.slots)
         opened_ = windows.opened if self.space is None else state.retained[n]
-        return attrs.evolve(state, retained=state.retained[:n], more=windows.more), opened_
+        inner = attrs.evolve(state, retained=state.retained[:n], more=windows.more)
+        return inner, opened_, state.retained[n + 1 : 2 * n + 1]
 
-    def _together(self, inner: State, opened_: Rows | None, last: int) -> State:
-        """Return the state of both."""
-        if self.space is None:
-            return attrs.evolve(inner, more=Windows(opened_, inner.more, last))
-        return attrs.evolve(inner, retained=(*inner.retained, opened_), more=Windows(None, inner.more, last))
+    def _together(self, inner: State, opened_: Rows | None, held: Sequence[Rows | None], last: int) -> State:
+        """Return the state of all."""
+        of_all, of_keys = (opened_, None) if self.space is None else (None, opened_)
+        n = len(self.join.slots)
+        retained = (*inner.retained[:n], of_keys, *held, *inner.retained[n:])
+        return attrs.evolve(inner, retained=retained, more=Windows(of_all, inner.more, last))
 
     def _without_freed(self, state: State, clock: int) -> State:
         """Return the state without the windows that are freed by then, and what they hold."""
-        inner, opened_ = self._apart(state)
+        inner, opened_, held = self._apart(state)
         inner = self.inner.without(inner, lambda rows: ends_of(rows) + self.spans.lateness <= clock)
         if opened_ is not None:
             opened_ = opened_.take(np.flatnonzero(~self.spans.is_freed(_numbers(opened_), clock)))
-        return self._together(inner, opened_, state.more.last)
+        return self._together(inner, opened_, held, state.more.last)
 
     def split(self, slot: int, rows: Rows) -> Vector | None:
         """Return the keys under which rows meet in whatever window, and those that have windows of their own."""
         n = len(self.join.slots)
-        return rows.key if slot == n else self.inner.split(slot - (slot > n), rows)
+        return rows.key if slot == n else self.inner.split(slot - (n + 1) * (slot > n), rows)
+
+    def dues(self, slot: int, rows: Rows) -> Ints | None:
+        """Return when events are reported that wait, each in the first of its windows that is not visible by now."""
+        n = len(self.join.slots)
+        if not n < slot <= 2 * n:
+            return None
+        return self.spans.reported(rows.start, rows.end, clock_of(self.join.world.clock))
 
     def as_rows(self, state: State) -> State | None:
-        """Return the state with what the other kernel has as rows behind the windows."""
-        n = len(self.join.slots)
-        inner, opened_ = self._apart(state)
+        """Return the state with what the other kernel has as rows behind the windows, and what waits in them."""
+        inner, opened_, held = self._apart(state)
         found = self.inner.as_rows(inner)
-        if found is None:
-            return None
-        more = Windows(opened_ if self.space is None else None, found.more, state.more.last)
-        own = opened_ if self.space is not None else None
-        return attrs.evolve(found, retained=(*found.retained[:n], own, *found.retained[n:]), more=more)
+        return None if found is None else self._together(found, opened_, held, state.more.last)
 
     def of_rows(self, state: State) -> State:
         """Return the state of rows."""
+        inner, opened_, held = self._apart(state)
         n = len(self.join.slots)
-        windows: Windows = state.more
-        retained = state.retained[:n] + state.retained[n + 1 :]
-        inner = self.inner.of_rows(attrs.evolve(state, retained=retained, more=windows.more))
-        return self._together(inner, windows.opened if self.space is None else state.retained[n], windows.last)
+        rows = attrs.evolve(inner, retained=inner.retained + state.retained[2 * n + 1 :])
+        return self._together(self.inner.of_rows(rows), opened_, held, state.more.last)
 
     def passed(self, state: State, clock: int) -> State | None:
-        """Return the state without the windows that are freed by then: they give nothing."""
-        inner, opened_ = self._apart(state)
-        after = self.inner.passed(inner, clock)
-        return None if after is None else self._without_freed(self._together(after, opened_, state.more.last), clock)
+        """Return the state without the windows that are freed by then; None if some are reported, and may give more."""
+        inner, opened_, held = self._apart(state)
+        since = clock_of(self.join.world.clock)
+        due = [self.spans.reported(one.start, one.end, since) for one in held if one is not None]
+        after = None if (flat(due) < clock).any() else self.inner.passed(inner, clock)
+        if after is None:
+            return None
+        return self._without_freed(self._together(after, opened_, held, state.more.last), clock)
 
     def load(self, arriving: Mapping[int, Rows]) -> State:
-        """Return what is in memory, as it came to its windows."""
+        """Return what is in memory, as it came to its windows, and what waits in them."""
         numbers, keys = opened(self.spans, self.installed)
         of = None if self.space is None else of_values(keys)
-        there = _opened_rows(numbers, of, np.arange(-len(numbers), 0)) if len(numbers) else None
-        return self._together(self.inner.load(arriving), there, self.join.world.number)
+        n = len(numbers)
+        there = _opened_rows(numbers, of, np.arange(-n, 0), np.full(n, BEFORE)) if n else None
+        held = [load_held(slot, self.installed, arriving.get(slot.index)) for slot in self.join.slots]
+        for slot, rows in zip(self.join.slots, held, strict=True):
+            needed = self.join.bindings.needed[slot.index]
+            if rows is not None and any(nulls(of_function(one.key, slot)(rows)) is not None for one in needed):
+                raise NotColumnar("an event without a key comes out unmatched")
+        return self._together(self.inner.load(arriving), there, held, self.join.world.number)
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold it."""
-        inner, opened_ = self._apart(state)
+        inner, opened_, held = self._apart(state)
         keys = None if opened_ is None or opened_.key is None else opened_.key.to_list()
         numbers = np.zeros(0, np.int64) if opened_ is None else _numbers(opened_)
-        store_windows(self.spans, self.installed, numbers, None, keys)
+        store_windows(self.spans, self.installed, numbers, held, keys)
         self.join.world.number = max(self.join.world.number, state.more.last)
         self.inner.store(inner, stored)
-
-
-def _in_turn(found: Mapping[int, Deliveries]) -> tuple[Ints, list[Ints]]:
-    """Return the order in which what comes to all slots is delivered, and which of it is when, by slot."""
-    positions = [one.position for one in found.values()]
-    if not positions:
-        return np.zeros(0, np.int64), []
-    order = np.argsort(np.concatenate(positions), kind="stable")
-    steps = np.empty(len(order), np.int64)
-    steps[order] = np.arange(len(order))
-    return order, np.split(steps, np.cumsum([len(one) for one in positions])[:-1])
-
-
-def _in_steps(flow: Flow, position: Ints) -> Flow:
-    """Return what is given, in the steps of the batch: first what they take back, then what they give."""
-    if not len(flow):
-        return nothing()
-    flow = attrs.evolve(flow, position=position[flow.position])
-    if flow.weight is None:
-        return flow
-    codes = flow.position * 2 + (flow.weight > 0)
-    if (codes[1:] >= codes[:-1]).all():
-        return flow
-    order = np.argsort(codes, kind="stable")
-    start, end, weight = flow.start[order], flow.end[order], flow.weight[order]
-    return Flow(flow.position[order], flow.value.take(order), start, end, weight)
-
-
-def _moment(moment: Moment, positions: Ints) -> Moment:
-    """Return a batch in which each delivery has a step, and there is one at the end."""
-    if not moment.steps:
-        return moment
-    event = np.append(positions, moment.steps - 1)
-    clock = None if moment.clock is None else moment.clock[event]
-    return Moment(len(event), clock, moment.meets_deadlines, event)
 
 
 def window_join_stage(join: Join) -> Stage | str | None:
@@ -282,8 +289,8 @@ def window_join_stage(join: Join) -> Stage | str | None:
         return "what aligns is common to all windows"
     if common and spans.size > spans.period:
         return "what is kept of a slot is common to windows that overlap"
-    if spans.delay is not None:
-        return "what meets in its windows waits for their end"
+    if spans.delay is not None and (common or not isinstance(join.batch.output, Events)):
+        return "what meets in its windows waits for their end, and something is common to them, or it gives rows"
     versions, products = OF_VERSIONS | {Regular}, OF_LOCKSTEP | {Regular}
     stages = [stepping_stage(join, spans)]
     if not common and isinstance(join.batch.output, Events):

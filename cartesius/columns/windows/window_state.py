@@ -7,6 +7,7 @@ Source: SEMANTICS 3.2.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -99,7 +100,7 @@ class Windows:
 def load_held(slot: Slot, installed: Installed, like: Rows | None) -> Rows | None:
     """Return what windows hold back, in order of arrival; the number of each is that of its step."""
     queues = [queue for copy in installed.copies.values() for queue in copy.contents.values()]
-    found: dict[int, Entry] = {id(entry): entry for queue in queues for entry in queue}
+    found: dict[int, Entry] = {id(entry): entry for queue in queues for entry in queue if entry.slot == slot.name}
     entries = sorted(found.values(), key=lambda entry: entry.noted("step"))
     if not entries:
         return None
@@ -116,16 +117,27 @@ def load_held(slot: Slot, installed: Installed, like: Rows | None) -> Rows | Non
 
 
 def opened(spans: Spans, installed: Installed) -> tuple[NDArray[np.int64], list[Any]]:
-    """Return the numbers of the windows that are not freed, as the objects have them, and the key of each, if any."""
-    found = [(spans.number(window), key) for key, copy in installed.copies.items() for window in copy.contents]
-    return np.array([number for number, _ in found], np.int64), [key[0] if key else None for _, key in found]
+    """Return the numbers of the windows that are not freed, and the key of each, if any, in the order of opening.
+
+    Of one key the objects have that order; of several the numbers tell by which a window has asked to be reported, and
+    to be freed: if both times had been asked for before, no other comes first by that.
+    """
+    found: list[tuple[int, int, Any]] = []
+    for key, copy in installed.copies.items():
+        due, asked = installed.due.get(key, {}), 0
+        for window in copy.contents:
+            times = (window.end + (spans.delay or 0) - 1, window.end + spans.lateness - 1)
+            asked = max(asked, *[due.get(time, 0) for time in times])
+            found.append((asked, spans.number(window), key[0] if key else None))
+    found.sort(key=itemgetter(0))
+    return np.array([number for _, number, _ in found], np.int64), [key for *_, key in found]
 
 
 def store_windows(
     spans: Spans,
     installed: Installed,
     opened: NDArray[np.int64],
-    held: Rows | None,
+    held: Sequence[Rows | None],
     keys: Sequence[Any] | None = None,
 ) -> None:
     """Let the objects have the windows: what they hold, which of them are reported, and what is due when.
@@ -134,7 +146,7 @@ def store_windows(
         spans: Which windows there are.
         installed: The restriction that opens them.
         opened: Those that are not freed, in the order in which they were opened.
-        held: What they hold back.
+        held: What they hold back, by slot.
         keys: The key of each, if every key has windows of its own.
     """
     world = installed.join.world
@@ -143,34 +155,39 @@ def store_windows(
     installed.copies.clear()
     clock = clock_of(world.clock)
     queues = _queues(spans, installed, held)
+    found = [(() if keys is None else (keys[n],), one) for n, one in enumerate(spans.objects(opened))]
     by_key: dict[tuple[Any, ...], list[Window]] = {}
-    for place, window in enumerate(spans.objects(opened)):
-        by_key.setdefault(() if keys is None else (keys[place],), []).append(window)
+    for key, window in found:
+        by_key.setdefault(key, []).append(window)
+    delay = spans.delay
     for key, windows in by_key.items():
         copy = installed.make(key)
-        copy.contents = {window: Queue(queues.get(window, ())) for window in windows}
-        delay = spans.delay
+        copy.contents = {window: Queue(queues.get((*key, window), ())) for window in windows}
         if delay is not None:
             copy.reported = frozenset(window for window in windows if window.end + delay <= clock)
-        for window in windows:
-            if delay is not None and window.end + delay > clock:
-                world.deadlines.add(window.end + delay - 1, installed, key)
-            world.deadlines.add(window.end + spans.lateness - 1, installed, key)
+    for key, window in found:  # of one time, what was asked for first is due first
+        if delay is not None and window.end + delay > clock:
+            world.deadlines.add(window.end + delay - 1, installed, key)
+        world.deadlines.add(window.end + spans.lateness - 1, installed, key)
 
 
-def _queues(spans: Spans, installed: Installed, held: Rows | None) -> dict[Window, list[Entry]]:
-    """Return what is held, by window."""
-    queues: dict[Window, list[Entry]] = {}
-    if held is None:
-        return queues
-    (slot,) = installed.join.slots
-    entries = entries_of(installed.join, slot, held)
-    rows, numbers = spans.of(held.start, held.end)
-    places = np.arange(len(held)) if rows is None else rows
-    hidden = ~spans.is_visible(numbers, clock_of(installed.join.world.clock))
-    for window, place in zip(spans.objects(numbers[hidden]), places[hidden].tolist(), strict=True):
-        queues.setdefault(window, []).append(entries[place])
-    for entry in entries:
-        entry.note(step=entry.number)
-        entry.number = -1
+def _queues(spans: Spans, installed: Installed, held: Sequence[Rows | None]) -> dict[Any, list[Entry]]:
+    """Return what is held, by window, or by key and window, in order of arrival."""
+    found: list[tuple[int, Any, Entry]] = []
+    for slot, rows in zip(installed.join.slots, held, strict=True):
+        if rows is None:
+            continue
+        entries = entries_of(installed.join, slot, rows)
+        of, numbers = spans.of(rows.start, rows.end)
+        places = np.arange(len(rows)) if of is None else of
+        hidden = ~spans.is_visible(numbers, clock_of(installed.join.world.clock))
+        for window, place in zip(spans.objects(numbers[hidden]), places[hidden].tolist(), strict=True):
+            entry = entries[place]
+            found.append((entry.number, (*installed.key_of(slot, entry), window), entry))
+        for entry in entries:
+            entry.note(step=entry.number)
+            entry.number = -1
+    queues: dict[Any, list[Entry]] = {}
+    for _, place, entry in sorted(found, key=itemgetter(0)):
+        queues.setdefault(place, []).append(entry)
     return queues

@@ -28,7 +28,7 @@ from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.ordering import Segments
 from cartesius.columns.vectors.vectors import TUPLE, Leaf, NotColumnar, Struct, concatenated
 from cartesius.columns.windows.totalled_rows import TotalledRows, by_unknown_groups
-from cartesius.columns.windows.window_deliveries import Deliveries, deliveries, reported
+from cartesius.columns.windows.window_deliveries import Deliveries, deliveries, first_met, reported
 from cartesius.columns.windows.window_state import Groups, Windows, load_held, opened, store_windows
 from cartesius.expressions.expressions import Expression, WindowOf
 from cartesius.plan.nodes import Aggregate, Let, Now, Regular, Separate, TakeBack, Visit
@@ -74,15 +74,19 @@ class WindowTotals(Stage):
         parts = [one for one in (state.retained[0], arriving.get(0)) if one is not None]
         clock = until(moment, self.join.world)
         if not parts:
-            freed = self.spans.is_freed(before.opened, clock)
-            windows = Windows(before.opened[~freed], self._unfreed(before.groups, clock), before.n_born)
+            windows = Windows(self._opened(before.opened, clock), self._unfreed(before.groups, clock), before.n_born)
             return Outcome(nothing(), _state(None, windows), 0)
-        found = deliveries(self.spans, self.join.slots[0], self.join.world, joined(parts), before.opened, moment)
+        found = deliveries(self.spans, self.join.slots[0], self.join.world, joined(parts), moment)
         delivered = len(found)
         found = found.let_in(of_predicates(self._predicates, found.rows))
         flow, after = self._totalled(found, before) if len(found) else (nothing(), before)
-        windows = Windows(found.opened, self._unfreed(after.groups, clock), after.n_born)
+        every = np.concatenate([before.opened, found.assigned[1]])
+        opened_ = self._opened(every[first_met(every)], clock)
+        windows = Windows(opened_, self._unfreed(after.groups, clock), after.n_born)
         return Outcome(flow, _state(found.held, windows), len(found), found.late, {0: delivered})
+
+    def _opened(self, windows: Indices, clock: int) -> Indices:
+        return windows[~self.spans.is_freed(windows, clock)]
 
     def _unfreed(self, groups: Groups, clock: int) -> Groups:
         freed = self.spans.is_freed(groups.window, clock)
@@ -141,7 +145,7 @@ class WindowTotals(Stage):
         if key is not None:
             coming = key.take(found.rows_of(new))
             keys = coming if before.key is None or not len(before) else concatenated([before.key, coming])
-        return Windows(found.opened, Groups(window, keys, counts[order], chosen(totalled.after, order), born), n_born)
+        return Windows(windows.opened, Groups(window, keys, counts[order], chosen(totalled.after, order), born), n_born)
 
     def _in_turn(self, segments: Segments, found: Deliveries) -> Indices:
         """Return the groups in the order in which they are first given, those that were there before first."""
@@ -236,7 +240,7 @@ class WindowTotals(Stage):
         windows: Windows = state.more
         groups = windows.groups
         stored.add(id(self.join.slots[0].memory))
-        store_windows(self.spans, self.installed, windows.opened, state.retained[0])
+        store_windows(self.spans, self.installed, windows.opened, state.retained[:1])
         of: list[Any] = self.spans.objects(groups.window)
         keys = of if groups.key is None else list(zip(groups.key.to_list(), of, strict=True))
         values = zip(self.totals.objects(groups.totals, groups.counts), groups.counts.tolist(), strict=True)

@@ -31,7 +31,7 @@ from restrictions import (
 from restrictions.basics.separation import momentarily
 from restrictions.streams import interval_join
 from restrictions.tables import inner_join, left_join, outer_join, to_table
-from restrictions.windows import sliding, tumbling
+from restrictions.windows import final, on_close, sliding, tumbling
 from tests.laws.catalogue_tiers import often_by_key
 from tests.unit.cartesius.columns import stream_traces, table_traces
 
@@ -87,6 +87,12 @@ TIMED: dict[str, Callable[[], Reactive]] = {
     "none after it, of any key": lambda: correlate(
         x=A, yields=lambda x: x.v, restrict=without(B, after="x", within=3) | key_by(x="id", b="id")
     ),
+    "in windows that wait": lambda: pair(SAME | tumbling(8, report=on_close)),
+    "in windows that wait and overlap": lambda: pair(
+        SAME | sliding(26, 13, lateness=2, report=on_close) | most_recently("x", "y"), lambda x, y: x.v <= y.v
+    ),
+    "in windows of all keys that wait": lambda: pair(tumbling(8, lateness=2, report=final) | SAME | affinely("x", "y")),
+    "in windows that wait, at most twice": lambda: pair(SAME | tumbling(8, report=on_close) | at_most(2, "y")),
 }
 """Of these the clock decides."""
 WINDOWED: dict[str, Callable[[], Reactive]] = {
@@ -97,6 +103,12 @@ WINDOWED: dict[str, Callable[[], Reactive]] = {
     "used once in windows": lambda: pair(SAME | tumbling(8) | affinely("x", "y")),
     "used once in windows, where equal": lambda: pair(tumbling(8) | affinely("x", "y"), lambda x, y: x.id == y.id),
     "used once in windows of all keys": lambda: pair(tumbling(8, lateness=2) | SAME | affinely("x", "y")),
+    "the latest in windows that wait": lambda: pair(
+        SAME | tumbling(4, lateness=3, report=on_close) | most_recently("x", "y")
+    ),
+    "the latest in windows that wait and overlap": lambda: pair(
+        sliding(6, 3, report=on_close) | SAME | most_recently("x", "y") | retracting()
+    ),
     "used once in windows, under a condition": lambda: pair(
         SAME | tumbling(8, lateness=2) | affinely("x", "y"), lambda x, y: x.v <= y.v
     ),
@@ -244,9 +256,9 @@ def of_tables(name: str) -> tuple[Callable[[], Reactive], Reactive, Reactive]:
     return lambda: TABLES[name](left, right), left, right
 
 
-CASES = {name: (make, A, B) for name, make in (STREAMS | WINDOWED).items() if "overlap" not in name} | {
-    f"tables, {name}": of_tables(name) for name in ("inner", "left", "outer")
-}
+CASES = {
+    name: (make, A, B) for name, make in (STREAMS | WINDOWED).items() if not {"overlap", "wait"} & {*name.split()}
+} | {f"tables, {name}": of_tables(name) for name in ("inner", "left", "outer")}
 
 
 def by_key(engine: Any) -> KeyedState:

@@ -25,7 +25,7 @@ from restrictions import (
     tumbling,
     within,
 )
-from restrictions.windows import on_close
+from restrictions.windows import final, non_empty, on_close
 
 BID, ASK = Reactive("bid"), Reactive("ask")
 KEYED = key_by(bid="key", ask=lambda ask: ask.key)
@@ -37,6 +37,8 @@ def correlations(draw):
         st.sampled_from([
             tumbling(5), tumbling(4, offset=1, lateness=3),
             sliding(6, 4), sliding(4, 2, lateness=2), sliding(3, 5, t0=1),
+            tumbling(5, report=on_close), tumbling(4, lateness=4, report=on_close), sliding(6, 3, report=on_close),
+            tumbling(3, lateness=2, report=final), sliding(4, 2, lateness=2, report=on_close & non_empty),
         ])
     )  # fmt: skip
     rest = draw(
@@ -184,7 +186,7 @@ def test_a_window_that_is_freed_inside_a_batch_lets_go_of_what_is_in_it():
 @pytest.mark.parametrize(
     ("restrict", "reason"),
     [
-        (tumbling(5, report=on_close), "what meets in its windows waits for their end"),
+        (most_recently("bid") | tumbling(5, report=on_close), "what meets in its windows waits for their end"),
         (
             optionally("ask") | tumbling(5) | within(3, "bid", "ask"),
             "only after some time",
@@ -222,14 +224,15 @@ def test_a_body_that_does_not_trace_is_asked_in_each_window(restrict):
     st.sampled_from([most_recently("a", "b", "c") | retracting(), affinely("a", "b", "c"), fifo(), at_most(2, "b")]),
     st.sampled_from([None, 1]),
     st.integers(0, 12),
+    st.sampled_from([sliding(6, 4), sliding(6, 4, report=on_close), tumbling(4, lateness=2, report=final)]),
 )
-def test_three_streams_meet_in_windows(trace, restrict, lateness, cut):
+def test_three_streams_meet_in_windows(trace, restrict, lateness, cut, windows):
     inputs = tuple(Reactive(name) for name in "abc")
     output = correlate(
         slots=dict(zip("abc", inputs, strict=True)),
         where=lambda a, b: a <= b,
         yields=lambda a, b, c, window: (a, b, c, window),
-        restrict=sliding(6, 4) | restrict,
+        restrict=windows | restrict,
     )
     engine, reference = (Engine(output, lateness=lateness, tier=tier) for tier in (None, "reference"))
     expected = [event for slot, n, at in trace for event in reference.push(inputs[slot], n, at=at)]
