@@ -35,7 +35,7 @@ from cartesius.columns.vectors.vectors import Leaf, NotColumnar
 from cartesius.columns.windows.window_deliveries import deliveries, first_met
 from cartesius.columns.windows.window_state import load_held, opened, store_windows
 from cartesius.columns.windows.window_turns import flat, turns_of
-from cartesius.plan.nodes import Lockstep, Regular
+from cartesius.plan.nodes import Lockstep, Regular, Until
 from cartesius.results.outputs import Events
 from cartesius.results.outputs import Rows as Table
 
@@ -289,8 +289,11 @@ def window_join_stage(join: Join) -> Stage | str | None:
         return "what aligns is common to all windows"
     if common and spans.size > spans.period:
         return "what is kept of a slot is common to windows that overlap"
-    if spans.delay is not None and (common or not isinstance(join.batch.output, Events)):
-        return "what meets in its windows waits for their end, and something is common to them, or it gives rows"
+    is_timed = any(isinstance(one.node, Until) for one in join.installed)
+    if spans.delay is not None and (common or is_timed or not isinstance(join.batch.output, Events)):
+        return (
+            "what meets in its windows waits for their end, and something is common to them or due inside, or a row"
+        )
     versions, products = OF_VERSIONS | {Regular}, OF_LOCKSTEP | {Regular}
     stages = [stepping_stage(join, spans)]
     if not common and isinstance(join.batch.output, Events):

@@ -156,6 +156,46 @@ def test_batches_give_what_pushes_give(output, lateness, calls):
     assert shown(engine.close()) == shown(reference.close())
 
 
+WAITING = [
+    tumbling(5, report=on_close),
+    tumbling(6, lateness=3, report=on_close),
+    sliding(8, 4, report=on_close),
+    sliding(6, 3, lateness=3, report=on_close),
+    tumbling(6, lateness=2, report=final),
+]
+INSIDE = [
+    None,
+    most_recently("bid", "ask"),
+    affinely("bid", "ask"),
+    at_most(2, "ask"),
+    most_recently("bid", "ask", n=2) | fifo(),
+    most_recently("bid", "ask") | optionally("ask") | retracting(),
+    aligning("bid", "ask"),
+    within(2, "bid", "ask"),
+]
+
+
+@given(st.sampled_from(WAITING), st.sampled_from(INSIDE), st.booleans(), st.sampled_from([0, 0, 2, 5]), st.randoms())
+def test_windows_that_wait_are_reported_as_the_clock_moves(windows, rest, is_by_key, lateness, draw):
+    """In one batch several of them are, of several keys: in the order in which these have asked for it."""
+    restrict = KEYED | windows if is_by_key else windows | KEYED
+    output = correlate(
+        bid=BID, ask=ASK, yields=lambda bid, ask: (bid, ask), restrict=restrict if rest is None else restrict | rest
+    )
+    engine, reference = (Engine(output, lateness=lateness, tier=tier) for tier in (None, "reference"))
+    now = 0
+    for _ in range(4):
+        events = []
+        for n in range(draw.randint(1, 12)):
+            now += draw.choice([0, 0, 1, 1, 2, 9])
+            events.append((draw.random() < 0.5, n, draw.choice("abcd"), now - draw.choice([0, 0, 0, 2]), 0))
+        assert shown(events_of(engine.push_many(batch_of(events, 0)))) == shown(pushed(reference, events, 0))
+        assert late(engine) == late(reference)
+        assert engine._why_row_by_row == ""
+    assert engine.stats == reference.stats
+    assert shown(engine.close()) == shown(reference.close())
+
+
 def test_an_event_meets_the_newest_first_window_by_window():
     output = correlate(
         bid=BID, ask=ASK, yields=lambda bid, ask, window: (bid, ask, window.start), restrict=sliding(10, 5)
@@ -187,6 +227,7 @@ def test_a_window_that_is_freed_inside_a_batch_lets_go_of_what_is_in_it():
     ("restrict", "reason"),
     [
         (most_recently("bid") | tumbling(5, report=on_close), "what meets in its windows waits for their end"),
+        (tumbling(5, report=on_close) | within(3, "bid", "ask"), "what meets in its windows waits for their end"),
         (
             optionally("ask") | tumbling(5) | within(3, "bid", "ask"),
             "only after some time",
