@@ -51,7 +51,7 @@ from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_wi
 from tests.laws.catalogue import EXPORTS, Program, program_of
 from tests.laws.catalogue_rows import fruitful_rows
 from tests.laws.catalogue_tiers import _batch, often_by_key, told
-from tests.laws.interruption import KINDS, Alarm, Lines, Scene, check, lines_of
+from tests.laws.interruption import KINDS, Alarm, Lines, Scene, Stop, check, lines_of
 from tests.oracle.test_in_place import a_value
 from tests.oracle.test_in_place_clauses import OWN, a_program, newest
 from tests.oracle.tier_programs import Row
@@ -346,6 +346,28 @@ def test_windows_that_close_are_given_and_gone_or_neither(make):
     assert outcomes["undone"] > 100, outcomes
 
 
+@pytest.mark.parametrize("again", [(), (1,), (1, 1)])
+def test_subscribers_hear_of_what_comes_later(again):
+    """At lines of a call that tells them, interrupted up to three times: they are not taken to be told still."""
+    stream = Reactive("stream")
+    output = map_(stream, lambda value: value)
+
+    def engine() -> tuple[Engine, list[Any]]:
+        made, heard = Engine(output), []
+        made.subscribe(output, heard.extend)
+        made.push(stream, 1)
+        return made, heard
+
+    lines = Lines()
+    lines.run(partial(engine()[0].push, stream, 2))
+    for at in [at for at, (where, _) in enumerate(lines.places) if "core/outlets" in where]:
+        one, heard = engine()
+        with suppress(Stop):
+            Lines(Stop, at, *again).run(partial(one.push, stream, 2))
+        with suppress(EngineBroken):
+            assert one.push(stream, 3) == heard[-1:], lines.places[at]
+
+
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("tick", ["time", 2])
 @pytest.mark.parametrize(
@@ -421,13 +443,13 @@ def test_a_planted_mistake_is_found(name, monkeypatch):
 def test_a_call_is_interrupted_as_often_as_is_said():
     """Else the law holds of what is interrupted once; what is left to do after that may come to an end before."""
     raised = Counter()
-    for scene, at in islice(calls(), 100):
+    for scene, at in islice(calls(), 30):
         engine, lines = scene.engine(), Lines(KeyboardInterrupt, at, 1, 1)
         with suppress(KeyboardInterrupt, EngineBroken):
             lines.run(partial(scene.call, engine))
         raised[lines.raised] += 1
-    assert raised[2] + raised[3] > 80, raised
-    assert raised[3] > 50, raised
+    assert raised[2] + raised[3] > 20, raised
+    assert raised[3] > 10, raised
 
 
 def test_few_interruptions_break_an_engine():
