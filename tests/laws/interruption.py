@@ -109,7 +109,7 @@ class Lines:
         self._within.pop(cast("FrameType", frame), None)
         return False
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # that of an object is a function
 
     def _step(self, frame: FrameType) -> None:
         handler = _handler(frame)
@@ -134,7 +134,7 @@ def _handler(frame: FrameType) -> int | None:
 
 @cache
 def _handlers(code: CodeType) -> list[tuple[int, int, int]]:
-    return [(one.start, one.end, one.target) for one in dis._parse_exception_table(code)]  # type: ignore[attr-defined]
+    return [(one.start, one.end, one.target) for one in dis._parse_exception_table(code)]  # type: ignore[attr-defined]  # no stub
 
 
 @cache
