@@ -212,15 +212,10 @@ class EngineCore(Generic[Result]):
         if reactive.__class__ is Reactive and get_ident() == self._thread_number:
             direct = self._direct.get(reactive)
             if direct is not None:
-                emitted = None
-                try:
-                    emitted = direct(value, at)
-                    if emitted is not None:
-                        self._journal.is_open = False
-                        return emitted
-                except BaseException as error:
-                    self._interrupted(error, emitted)
-                    raise
+                emitted = direct(value, at)
+                if emitted is not None:
+                    self._journal.is_open = False
+                    return emitted
         left_by, failed_by = self._steps.given_up.taken()
         self._check_own_thread("push")
         self._check_goes_on(reactive, "push")
@@ -242,7 +237,9 @@ class EngineCore(Generic[Result]):
             self._steps.given_up.count(reactive, left_by or self._pushes.why_not(reactive), failed_by)
             return emitted
         except BaseException as error:
-            self._interrupted(error, emitted)
+            is_torn, self._journal.is_open = self._journal.is_open, True
+            is_torn |= emitted is not None and not carried(error, emitted)
+            self._journal.is_open = is_torn
             raise
 
     def _units(self, at: At, call: str) -> tuple[Any, bool | None]:
@@ -305,15 +302,10 @@ class EngineCore(Generic[Result]):
             self._direct = self._functions()
             return out
         except BaseException as error:
-            self._interrupted(error, out)
+            is_torn, self._journal.is_open = self._journal.is_open, True
+            is_torn |= out is not None and not carried(error, out)
+            self._journal.is_open = is_torn
             raise
-
-    def _interrupted(self, error: BaseException, emitted: list[Event] | None) -> None:
-        """Let an error that comes out of a call that stands carry what it has emitted: nothing is lost in silence."""
-        is_done = emitted is not None and not carried(error, emitted)
-        if is_done or self._steps.is_running:  # likewise what was interrupted before it was undone
-            self._journal.is_open = True
-        self._steps.is_running = False
 
     def _begin(self) -> list[Event]:
         self._journal.append(partial(self._prefixes.settle, succeeded=False))

@@ -107,8 +107,8 @@ class Outlets:
                     if subscription in self._subscriptions:  # nobody before it has cancelled it
                         errors += _failures(subscription, told)
         finally:
+            self._is_telling = False  # first: who interrupts this, too, would leave subscribers deaf
             self._untold.clear()
-            self._is_telling = False
         if len(errors) == 1:
             raise errors[0]
         if errors:
@@ -174,7 +174,8 @@ def add_output(engine: EngineCore, output: Reactive, *, is_pulled: bool) -> list
         engine._journal.is_open = False
         emitted = engine._steps.atomically(lambda: _begin(engine, before, joins) if engine._is_touched else [])
     except BaseException:
-        if not engine._journal.is_open:  # it was undone
+        was_undone, engine._journal.is_open = not engine._journal.is_open, True
+        if was_undone:
             _follow(engine, before)
             before.discard(joins)
             engine._journal.is_open = False

@@ -6,6 +6,10 @@ several tables change together, the journal is *open* for the time of the change
 and from where there is no way back to where the results are on their way. Nothing but the code that has opened it
 closes it, and never by ``finally``: who finds it open knows that the state is torn.
 
+As Python handles a signal after a call, where it jumps back, and as a function begins, nothing comes between an
+exception and the first line of its handler that calls anything. So each handler that undoes a call, or lets an error
+carry the results, opens the journal first, and closes it again at its end: who is interrupted once more leaves it open.
+
 Source: SEMANTICS 1.12.
 """
 

@@ -139,15 +139,16 @@ _KEEP_STATE: Final = """
 """
 FAILING: Final = "return steps.given_up.failed(error)  # as written it fails again, and says where"
 _FAIL: Final = f"""
+    is_torn, journal.is_open, steps.is_running = journal.is_open, True, False
     if handlers is not None:
         handlers()
-    if begun is not None and not journal.is_open:
+    if begun is not None and not is_torn:
         steps.undo(begun)
     if met is not None and world.events < ordinal:
-        journal.is_open = True
+        is_torn, journal.is_open = False, True
         met.undo()
-    steps.is_running = False  # not before: who is interrupted up to here finds that the state is torn
-    if isinstance(error, Exception) and not journal.is_open:
+    journal.is_open = is_torn
+    if isinstance(error, Exception) and not is_torn:
         {FAILING}
     raise
 """

@@ -181,14 +181,9 @@ class Engine(EngineCore[Result]):
                 another one has. Nothing has changed then, nor if a body fails on the rows.
         """
         self._check_thread("add")
-        emitted = None
-        try:
-            emitted = self._world.calendar.shown(add_output(self, output, is_pulled=pulled))
-            self._journal.is_open = False
-            return emitted
-        except BaseException as error:
-            self._interrupted(error, emitted)
-            raise
+        emitted = self._world.calendar.shown(add_output(self, output, is_pulled=pulled))
+        self._journal.is_open = False
+        return emitted
 
     def remove(self, output: Reactive) -> None:
         """Compute an output no longer: what no other one needs is forgotten, with its state; subscriptions end.
@@ -371,15 +366,10 @@ class Engine(EngineCore[Result]):
             self._note("advance", self._world.calendar.plain(units, dated=dated))
         if units <= self._world.clock:  # it says nothing new, nor that times are datetimes
             dated = self._world.calendar.is_dated
-        emitted: list[Event] | None = None
-        try:
-            if self._compiled is not None and not self._is_watched() and self._compiled.advance(units):
-                self._world.calendar.is_dated, emitted = dated, []
-                self._journal.is_open = False
-                return emitted
-        except BaseException as error:
-            self._interrupted(error, emitted)
-            raise
+        if self._compiled is not None and not self._is_watched() and self._compiled.advance(units):
+            self._world.calendar.is_dated = dated
+            self._journal.is_open = False
+            return []
         self._settle()
 
         def advance() -> list[Event]:

@@ -58,18 +58,17 @@ class Steps:
             out = work()
             self.world.journal.is_open = True  # there is no way back any more
         except BaseException:
-            if not self.world.journal.is_open:
-                self.undo(before)
+            is_torn, self.world.journal.is_open, self.is_running = self.world.journal.is_open, True, False
             restore_handlers()
-            self.is_running = False
+            if not is_torn:
+                self.undo(before)
             raise
         self.is_running = False
         self.world.finish()
         return out
 
     def undo(self, before: tuple[Any, ...]) -> None:
-        """Undo all that was done since `World.begin` has returned ``before``."""
-        self.world.journal.is_open = True
+        """Undo all that was done since `World.begin` has returned ``before``; the journal is open, and is closed."""
         self.world.roll_back(before)
         self.broken_by = " and ".join([holder for join in self.program.joins for holder in holders(join)])
         for join in self.program.joins:

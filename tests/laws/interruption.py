@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import linecache
+import dis
 import sys
 import weakref
+from ctypes import py_object, pythonapi
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from unittest import mock
 
 import attrs
@@ -27,7 +29,7 @@ from tests.laws.catalogue_tiers import _batch, often_by_key, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import FrameType
+    from types import CodeType, FrameType
 
     from tests.laws.catalogue import Program
     from tests.oracle.tier_programs import Row
@@ -35,11 +37,6 @@ if TYPE_CHECKING:
 ROOT = str(Path(cartesius.__file__).resolve().parent.parent)
 OURS = tuple(f"{ROOT}/{name}/" for name in ("cartesius", "restrictions", "dsl", "tests/laws/catalogue"))
 GENERATED = "<"
-PUTTING_BACK = {
-    "except BaseException as error:",
-    'here["stack"], here["copy"], here["performing"] = stack, copy, performing',
-    "outermost.outer = above",
-}
 Place: TypeAlias = tuple[str, int]
 """A file, and the number of a line in it."""
 
@@ -56,57 +53,105 @@ KINDS = (Alarm, KeyboardInterrupt, SystemExit, MemoryError, LookupError, Generat
 
 
 class Lines:
-    """Counts the lines that a call executes in the library, and raises at one of them.
+    """Counts the lines of the library before which a call can be interrupted, and raises at some of them.
+
+    Python handles a signal as a function begins, after a call, and as it jumps back: so not before a line that follows
+    one which does nothing of that, nor before the first one of a handler, or of what comes after a ``try``.
+
+    What `sys.settrace` is given is dropped as soon as it has raised. So the interpreter is given a function of its own,
+    which compares this object with a frame: the number of an operator is that of an event. One that raises is kept.
 
     Args:
         kind: What is raised.
         at: Before which line, from 0; None: at none.
-        again: How many lines later once more, as somebody who presses Ctrl-C twice; None: not.
+        again: How many lines later once more, and so on, as somebody who presses Ctrl-C several times.
     """
 
-    def __init__(self, kind: type[BaseException] = Alarm, at: int | None = None, again: int | None = None) -> None:
+    def __init__(self, kind: type[BaseException] = Alarm, at: int | None = None, *again: int) -> None:
         self.kind, self.at = kind, at
-        self.lines = set() if at is None else {at} if again is None else {at, at + again}
+        self.lines = set() if at is None else {*accumulate((at, *again))}
         self.seen = 0
-        self._is_postponed = False
+        self.raised = 0
+        """How often something was raised."""
+        self._quiet: set[FrameType] = set()  # who has called nothing since Python could handle a signal, or has raised
+        self._within: dict[FrameType, int | None] = {}  # where who runs would go on if the line before raised
         self.where = ""
         self.places: list[Place] = []
         """Where each line is, if none is interrupted."""
 
     def run(self, call: Callable[[], Any]) -> Any:
         """Do ``call``."""
-        sys.settrace(self._enter)
+        sys._getframe().f_trace_lines = False
+        pythonapi.PyEval_SetTrace(pythonapi.PyObject_RichCompareBool, py_object(self))
         try:
             return call()
         finally:
             sys.settrace(None)
 
-    def _enter(self, frame: FrameType, what: str, _: object) -> Any:
-        return self._step if _is_ours(frame.f_code.co_filename) and not _is_destroying(frame) else None
+    def __lt__(self, frame: FrameType) -> bool:
+        """A function begins (`PyTrace_CALL`, 0)."""
+        frame.f_trace_lines = _is_ours(frame.f_code.co_filename) and not _is_destroying(frame)
+        return False
 
-    def _step(self, frame: FrameType, what: str, _: object) -> Any:
-        if what == "line":
-            self.seen += 1
-            if self.at is None:
-                self.places.append((frame.f_code.co_filename, frame.f_lineno))
-            elif self.seen - 1 in self.lines or self._is_postponed:
-                self._is_postponed = _calls_nothing(frame)
-                if self._is_postponed:
-                    return self._step
-                self.where += f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name} "
-                raise self.kind(self.where)
-        return self._step
+    def __le__(self, frame: FrameType) -> bool:
+        """An exception comes out of what a function does (1)."""
+        self._quiet.add(frame)
+        return False
+
+    def __eq__(self, frame: object) -> bool:
+        """A line (2)."""
+        self._step(cast("FrameType", frame))
+        return False
+
+    def __ne__(self, frame: object) -> bool:
+        """The end of a function (3)."""
+        self._quiet.discard(cast("FrameType", frame))
+        self._within.pop(cast("FrameType", frame), None)
+        return False
+
+    __hash__ = None  # type: ignore[assignment]  # that of an object is a function
+
+    def _step(self, frame: FrameType) -> None:
+        handler = _handler(frame)
+        is_quiet = frame in self._quiet or self._within.setdefault(frame, handler) != handler
+        self._within[frame] = handler
+        (self._quiet.discard if frame.f_lineno in _calling(frame.f_code) else self._quiet.add)(frame)
+        if is_quiet:
+            return
+        self.seen += 1
+        if self.at is None:
+            self.places.append((frame.f_code.co_filename, frame.f_lineno))
+        elif self.seen - 1 in self.lines:
+            self.raised += 1
+            self.where += f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name} "
+            raise self.kind(self.where)
+
+
+def _handler(frame: FrameType) -> int | None:
+    """Return where a function goes on if it raises now; None: nowhere."""
+    return next((to for start, end, to in _handlers(frame.f_code) if start <= frame.f_lasti < end), None)
+
+
+@cache
+def _handlers(code: CodeType) -> list[tuple[int, int, int]]:
+    return [(one.start, one.end, one.target) for one in dis._parse_exception_table(code)]  # type: ignore[attr-defined]  # no stub
+
+
+@cache
+def _calling(code: CodeType) -> frozenset[int]:
+    """Return the lines of a function after which Python may handle a signal, or in the midst of which."""
+    steps = ("CALL", "JUMP_BACKWARD", "YIELD", "SEND", "WITH")
+    found, line = set[int](), code.co_firstlineno
+    for step in dis.get_instructions(code):
+        line = line if step.positions is None else step.positions.lineno or line
+        if any(one in step.opname for one in steps):
+            found.add(line)
+    return frozenset(found)
 
 
 @cache
 def _is_ours(file: str) -> bool:
     return file.startswith((*OURS, GENERATED))
-
-
-def _calls_nothing(frame: FrameType) -> bool:
-    """Whether handlers are put back here: Python handles a signal where it calls or jumps back, so after that."""
-    is_ours = frame.f_code.co_filename.startswith(GENERATED)
-    return is_ours and linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip() in PUTTING_BACK
 
 
 def _is_destroying(frame: FrameType) -> bool:
@@ -115,7 +160,7 @@ def _is_destroying(frame: FrameType) -> bool:
     What is traced is not in the middle of that: so nobody looks behind the next caller that is.
     """
     at: FrameType | None = frame
-    while at is not None and at.f_code is not _RUN and (at is frame or at.f_trace is None):
+    while at is not None and at.f_code is not _RUN and (at is frame or not at.f_trace_lines):
         if at.f_code.co_name == "__del__" or at.f_code is _FINALIZE:
             return True
         at = at.f_back
@@ -258,9 +303,9 @@ def lines_of(scene: Scene) -> list[Place]:
     return lines.places
 
 
-def check(scene: Scene, kind: type[BaseException], at: int, again: int | None = None) -> str:
-    """Interrupt the call at a line; return what the engine is then, raise AssertionError if it is torn."""
-    engine, lines = scene.engine(), Lines(kind, at, again)
+def check(scene: Scene, kind: type[BaseException], at: int, *again: int) -> str:
+    """Interrupt the call at lines; return what the engine is then, raise AssertionError if it is torn."""
+    engine, lines = scene.engine(), Lines(kind, at, *again)
     in_force = _in_force()
     emitted: list[str] | None = None
     try:
@@ -275,7 +320,7 @@ def check(scene: Scene, kind: type[BaseException], at: int, again: int | None = 
     if lines.at is None or lines.seen <= at:
         return "not reached"
     where = f"{kind.__name__} at {lines.where}, {scene.name}: {outcome}"
-    assert again is not None or _in_force() == in_force, f"{where}: other handlers are in force"
+    assert _in_force() == in_force, f"{where}: other handlers are in force"
     try:
         _ = engine.stats
     except EngineBroken:

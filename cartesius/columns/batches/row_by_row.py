@@ -37,18 +37,20 @@ def one_by_one(engine: EngineCore, feed: Feed, tables: Sequence[pa.Table], done:
             done += 1
         return dated(stacked([*tables, table_of([*map(calendar.taken, out)], outputs)]), calendar)
     except BaseException as error:
+        is_torn, engine._journal.is_open = engine._journal.is_open, True
         if engine._world.events - begun > done and isinstance(error.__dict__.get("emitted"), list):
             out += error.__dict__.pop("emitted")  # of the row at which it was interrupted, which stands
             done += 1
         if isinstance(error, NotStorable) and done == feed.steps:
             error.add_note(no_table(done, done))
-            raise
-        error.add_note(
-            f"in push_many, at row {done} of {feed.steps} in the order of arrival; those before it stand, and what they"
-            " gave is the attribute `emitted` of this error, a table"
-        )
-        with suppress(NotStorable):  # they may be no plain data
-            carried(error, dated(stacked([*tables, table_of([*map(calendar.taken, out)], outputs)]), calendar))
+        else:
+            error.add_note(
+                f"in push_many, at row {done} of {feed.steps} in the order of arrival; those before it stand, and what"
+                " they gave is the attribute `emitted` of this error, a table"
+            )
+            with suppress(NotStorable):  # they may be no plain data
+                carried(error, dated(stacked([*tables, table_of([*map(calendar.taken, out)], outputs)]), calendar))
+        engine._journal.is_open = is_torn
         raise
 
 

@@ -165,7 +165,9 @@ class Compiled:
             engine._why_row_by_row = why  # that is of batches
             return found.made[0] if found.made else None
         except BaseException as error:
-            engine._interrupted(error, found.made[0] if found.made else None)
+            is_torn, engine._journal.is_open = engine._journal.is_open, True
+            is_torn |= bool(found.made) and not carried(error, found.made[0])
+            engine._journal.is_open = is_torn
             raise
 
     def advance(self, clock: int) -> bool:
@@ -353,25 +355,22 @@ def push_many(engine: EngineCore, batch: object) -> pa.Table:
     has_tables = any(is_table(engine, output) for output in program.outputs)
     compiled_of(engine).rent.begin()
     found: Attempt[pa.Table] = Attempt()
+    events = engine._world.events
     try:
         attempt(engine, feed, lambda flows: as_table(flows, has_tables=has_tables), found)
         if found.done == feed.steps and found.made:
             return dated(stacked(found.made), engine._world.calendar)
         reason = f"push_many: {compiled_of(engine).reason or engine._why_row_by_row}"
         engine._steps.given_up.count(None, reason, many=feed.steps - found.done)
-    except BaseException as error:
-        engine._steps.is_running = False
-        if not found.done and not found.made:
-            engine._world.calendar.is_dated = before
-        elif found.made and not carried(error, dated(stacked(found.made), engine._world.calendar)):
-            engine._journal.is_open = True
-        raise
-    events = engine._world.events
-    try:
         return one_by_one(engine, feed, found.made, found.done)
-    except BaseException:
-        if not found.done and engine._world.events == events:
+    except BaseException as error:
+        is_torn, engine._journal.is_open = engine._journal.is_open, True
+        pushed = engine._world.events - events
+        if not pushed and not found.made:
             engine._world.calendar.is_dated = before
+        elif found.made and pushed == found.done and "emitted" not in vars(error):  # no row was pushed alone
+            is_torn |= not carried(error, dated(stacked(found.made), engine._world.calendar))
+        engine._journal.is_open = is_torn
         raise
 
 
