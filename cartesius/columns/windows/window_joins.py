@@ -291,9 +291,7 @@ def window_join_stage(join: Join) -> Stage | str | None:
         return "what is kept of a slot is common to windows that overlap"
     is_timed = any(isinstance(one.node, Until) for one in join.installed)
     if spans.delay is not None and (common or is_timed or not isinstance(join.batch.output, Events)):
-        return (
-            "what meets in its windows waits for their end, and something is common to them or due inside, or a row"
-        )
+        return "what meets in its windows waits for their end, and something is common to them or due inside, or a row"
     versions, products = OF_VERSIONS | {Regular}, OF_LOCKSTEP | {Regular}
     stages = [stepping_stage(join, spans)]
     if not common and isinstance(join.batch.output, Events):
