@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 class Asking(Waiting, Protocol):
     """Who asks for ticks: a restriction at work in one correlation."""
 
+    copies: dict[tuple[Any, ...], Any]
+    until: Time  # the latest that it has had in the heap
+
     @property
     def due(self) -> dict[tuple[Any, ...], dict[int, int]]:
         """By the key of a copy and the time, the number of the request."""
@@ -52,6 +55,10 @@ class Asking(Waiting, Protocol):
         """Drop a copy that has nothing to remember."""
         ...
 
+    def spare(self) -> Any:
+        """Return a copy that is not at work."""
+        ...
+
 
 A = TypeVar("A", bound=Asking)
 
@@ -65,17 +72,51 @@ class Deadlines(Generic[A]):
     Of those at one time the first that was asked for is due first, correlation by correlation; but gates come before
     what lets go or decides, by which events may still come; then what decides on absence; and windows last.
 
-    Invariant: outside a push the first of the heap is wanted; what is not wanted any more may lie behind it.
+    Functions of pushes mostly ask in order of time. What they ask for waits in a queue, `asked`, and costs next to
+    nothing there; it goes into the heap before anybody else looks (`settle`).
+
+    Invariant: outside a push the first of the heap is wanted; what is not wanted any more may lie behind it. The times
+    in the queue ascend; those of one restriction are behind all that it has had in the heap.
     """
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
-        self.heap: list[Deadline[A]] = []
+        self.entered: list[Deadline[A]] = []  # the heap, without what waits in the queue
+        self.asked: deque[Deadline[A]] = deque()
+        self._entering: Deadline[A] | None = None  # the last one that has left, or was to leave, the queue
         self.number = 0
         self.cancelled = 0  # how many of the heap nobody wants any more
         self.present: int | None = None  # the one that is being met
         self.floored: list[A] = []  # whose deadlines wait for floors, not for the clock: in the same order
         self.soon: deque[tuple[A, tuple[Any, ...]]] = deque()  # who wants a tick after the present step
+
+    @property
+    def heap(self) -> list[Deadline[A]]:
+        """The heap, with all that was asked for."""
+        self.settle()
+        return self.entered
+
+    def settle(self) -> None:
+        """Put what waits in the queue into the heap. Who is interrupted in it may begin again."""
+        while self.asked:
+            item = self.asked[0]
+            if item is not self._entering or item not in self.entered:
+                self._entering = item
+                self._enter(item)
+            self.asked.popleft()
+
+    def enter(self, item: Deadline[A]) -> None:
+        """Ask for a tick that the queue cannot take, as it is due too early; the journal is open."""
+        self.settle()
+        self._enter(item)
+
+    def _enter(self, item: Deadline[A]) -> None:
+        time, _, number, installed, key = item
+        if key not in installed.copies:
+            installed.copies[key] = installed.spare()
+        if installed.due.setdefault(key, {}).setdefault(time, number) == number:  # asking twice is asking once
+            installed.until = max(installed.until, time)
+            heapq.heappush(self.entered, item)
 
     def add(self, time: int, installed: A, key: tuple[Any, ...]) -> None:
         """Ask for a tick once the clock is past ``time``; asking twice is asking once."""
@@ -107,12 +148,12 @@ class Deadlines(Generic[A]):
 
     def clean(self) -> None:
         """Drop from the heap what nobody wants any more, as far as it is in the way. Between pushes."""
-        if self.cancelled > len(self.heap) // 2:
-            self.heap = [item for item in self.heap if _is_wanted(item)]
-            heapq.heapify(self.heap)
+        if self.cancelled > len(self.entered) // 2:
+            self.entered = [item for item in self.entered if _is_wanted(item)]
+            heapq.heapify(self.entered)
             self.cancelled = 0
-        while self.heap and not _is_wanted(self.heap[0]):
-            heapq.heappop(self.heap)
+        while self.entered and not _is_wanted(self.entered[0]):
+            heapq.heappop(self.entered)
             self.cancelled -= 1
 
     def ask(self, installed: A, key: tuple[Any, ...]) -> None:
@@ -134,8 +175,8 @@ class Deadlines(Generic[A]):
 
     def pop(self, before: Time) -> Deadline[A] | None:
         """Return the earliest deadline below ``before`` that waits for the clock and drop it, or None."""
-        while self.heap and self.heap[0][0] < before:
-            item = self.heap[0]
+        while self.entered and self.entered[0][0] < before:
+            item = self.entered[0]
             if _is_wanted(item):
                 self.journal.change(self._take_first, partial(self._put_back, item))
                 return item
@@ -147,8 +188,8 @@ class Deadlines(Generic[A]):
         places = [0]
         while places:
             place = places.pop()
-            if place < len(self.heap) and self.heap[place][0] <= time:
-                yield self.heap[place]
+            if place < len(self.entered) and self.entered[place][0] <= time:
+                yield self.entered[place]
                 places += (2 * place + 1, 2 * place + 2)
 
     def add_floored(self, installed: A) -> None:
@@ -186,21 +227,21 @@ class Deadlines(Generic[A]):
         """Leave out some of what was asked for, for the time of some steps."""
         if items:
             left = {item[:3] for item in items}
-            self.heap = [item for item in self.heap if item[:3] not in left]
-            heapq.heapify(self.heap)
+            self.entered = [item for item in self.heap if item[:3] not in left]
+            heapq.heapify(self.entered)
             self.cancelled -= sum(not _is_wanted(item) for item in items)
 
     def take_in(self, items: Sequence[Deadline[A]]) -> None:
         """Take in what was left out."""
         if items:
-            self.heap += items
-            heapq.heapify(self.heap)
+            self.entered += items
+            heapq.heapify(self.entered)
             self.cancelled += sum(not _is_wanted(item) for item in items)
 
     def drop(self, gone: Collection[A]) -> None:
         """Drop from the heap what some restrictions have asked for, and what nobody wants any more."""
-        self.heap = [item for item in self.heap if item[3] not in gone and _is_wanted(item)]
-        heapq.heapify(self.heap)
+        self.entered = [item for item in self.heap if item[3] not in gone and _is_wanted(item)]
+        heapq.heapify(self.entered)
         self.cancelled = 0
 
     def forget_all(self, gone: Collection[A]) -> None:
@@ -221,8 +262,8 @@ class Deadlines(Generic[A]):
         if installed.floor_slots:
             installed.floored.discard((time, number, key))
         else:
-            self.heap.remove(item)
-            heapq.heapify(self.heap)
+            self.entered.remove(item)
+            heapq.heapify(self.entered)
         self._count_down(time, installed, key)
 
     def _put_back(self, item: Deadline[A]) -> None:
@@ -230,19 +271,20 @@ class Deadlines(Generic[A]):
         if installed.floor_slots:
             installed.floored.add((time, number, key))
         else:
-            heapq.heappush(self.heap, item)
+            heapq.heappush(self.entered, item)
+        installed.until = max(installed.until, time)
         installed.due.setdefault(key, {})[time] = number
 
     def _take_first(self) -> None:
-        time, _, _, installed, key = heapq.heappop(self.heap)
+        time, _, _, installed, key = heapq.heappop(self.entered)
         self._count_down(time, installed, key)
 
     def _drop_first(self) -> None:
-        heapq.heappop(self.heap)
+        heapq.heappop(self.entered)
         self.cancelled -= 1
 
     def _leave(self, item: Deadline[A]) -> None:
-        heapq.heappush(self.heap, item)
+        heapq.heappush(self.entered, item)
         self.cancelled += 1
 
 

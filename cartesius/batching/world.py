@@ -109,6 +109,7 @@ class World:
 
     def begin(self) -> tuple[Any, ...]:
         """Start a push: nothing to undo yet."""
+        self.deadlines.settle()
         self.journal.clear()
         self.touched.clear()
         self.failure = None

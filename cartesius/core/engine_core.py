@@ -410,3 +410,4 @@ class EngineCore(Generic[Result]):
             )
             raise WrongThread(message)
         self._steps.check_idle(call)
+        self._world.deadlines.settle()

@@ -19,7 +19,7 @@ from cartesius.correlations.clause_layers import clauses_of_layers, in_clause
 from cartesius.correlations.gates import count_set_aside
 from cartesius.correlations.placements import Place
 from cartesius.data.entries import GONE
-from cartesius.data.events import Event
+from cartesius.data.events import EARLIEST, Event
 from cartesius.effects.evidence import Layer, layer_of
 from cartesius.effects.operations import Operation
 from cartesius.effects.resumptions import running
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
+    from cartesius.data.events import Time
     from cartesius.effects.handlers import Clauses
     from cartesius.language.families import Family
     from cartesius.language.restriction_base import Restriction
@@ -54,6 +55,7 @@ class Installed(Place):
         self.released: set[tuple[Any, Slot]] = set()  # what the copies have released in the present batch
         self.reconsidered: dict[tuple[Any, ...], None] = {}  # the copies that want to choose, by key
         self.due: dict[tuple[Any, ...], dict[int, int]] = {}  # deadlines a copy waits for, with their numbers, by key
+        self.until: Time = EARLIEST  # the latest of those that have been in the heap
         self.floor_slots: tuple[Slot, ...] = ()  # whose floors its deadlines wait for, where they are not the clock
         self.floored = FlooredDeadlines(join.world.journal, in_order=not self.absent and not self.opens_windows)
         self.keyed_gates: frozenset[Installed] = frozenset()  # those that matter to it, and hold events by its key
@@ -174,9 +176,11 @@ class Installed(Place):
     def spare(self) -> Any:
         """Return a copy that is not at work."""
         copy = object.__new__(type(self.restriction))
-        own = {name: _own(value) for name, value in self.restriction._states.items()}
-        self._made += 1
-        vars(copy).update(vars(self.stateless), **own, made=self._made)
+        fields = vars(copy)
+        fields.update(vars(self.stateless))
+        for name, value in self.restriction._states.items():
+            fields[name] = _own(value)
+        self._made = fields["made"] = self._made + 1
         return copy
 
     def _window(self, key: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -72,11 +72,12 @@ class Freed:
             raise LeftToClauses("nothing is over at a time that was asked for")
         self._closed += [(self._opener.copies[key], window) for window in over]
 
-    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> None:
+    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> bool:
         """Forget the windows."""
         for copy, window in self._closed:
             del copy.contents[window]
         self.undo()
+        return False
 
     def undo(self) -> None:
         """Forget what would have been freed."""
@@ -114,13 +115,13 @@ class Closing(Freed):
         batches = groupby(held, key=lambda entry: entry.noted("step"))
         return [entry for _, batch in batches for entry in reversed([*batch])]
 
-    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> None:
+    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> bool:
         """Count what was in the windows, and forget it."""
         (slot,), world = self.join.slots, self.join.world
         world.candidates += self._n_given
         world.fates[slot.ledger.base + int(Fate.DELIVERED)] += self._n_given
         world.fates[slot.ledger.base + int(Fate.EXPIRED)] += self._n_given
-        super().done(time, key, leaving)
+        return super().done(time, key, leaving)
 
     def undo(self) -> None:
         """Forget what would have been freed."""

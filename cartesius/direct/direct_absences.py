@@ -124,7 +124,10 @@ class DirectAbsenceCode(DirectText):
         with self._lines.under("if count:"):
             self._ask(self._never, "due")
             self._lines.add("""
-                held = never.copies[under].held
+                copy = never.copies.get(under)
+                if copy is None:
+                    copy = never.copies[under] = never.spare()
+                held = copy.held
                 held[due] = (*held.get(due, ()), (row, count))
             """)
 
@@ -144,7 +147,8 @@ class Undecided:
 
     def decide(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left], out: list[Event]) -> None:
         """Let out the rows whose time this is, if they are not forbidden; they wait until all is done."""
-        rows = self._never.copies[key].held.get(time)
+        copy = self._never.copies.get(key)
+        rows = None if copy is None else copy.held.get(time)
         if rows is None:
             return
         batch, forbids = self.join.batch, self._never.stateless.forbids
@@ -154,11 +158,13 @@ class Undecided:
                 continue
             out += given(self.join, parts, parts[self._anchor], batch.body.yields(parts)[:count])
 
-    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> None:
+    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> bool:
         """Forget the rows that are decided, and take note of which events are forgotten."""
-        copy = self._never.copies.get(key)
-        if copy is not None:  # it waits for something
-            copy.held.pop(time, None)
         if leaving:  # all of which have one end, as they are due at one time
             end, before = leaving[0][0].end, self._absent.forgotten.get((), EARLIEST)
             self._absent.forgotten = {(): max(before, end)}
+        copy = self._never.copies.get(key)
+        if copy is None:  # it waits for nothing
+            return False
+        copy.held.pop(time, None)
+        return bool(copy.held)

@@ -263,11 +263,12 @@ class Unmatched:
                 self._noted.append((partner, partner.more))
                 partner.note(met=met)
 
-    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> None:
+    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> bool:
         """Count the rows that have come."""
         self.join.world.candidates += self._n_given
         self._n_given = 0
         self._noted.clear()
+        return False
 
     def undo(self) -> None:
         """Let the partners not have met it."""

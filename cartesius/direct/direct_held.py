@@ -139,9 +139,9 @@ class DirectHeldCode(DirectWindowed):
         with self._lines.under("for window in windows:"):
             if node.lateness and "final" not in node.reports:
                 self._lines.add("due = window.end - 1")
-                self._ask(self._opener, "due")
+                self._ask(self._opener, "due", again=True)
             self._lines.add("due = window.end + delay")
-            self._ask(self._opener, "due")
+            self._ask(self._opener, "due", again=True)
             self._lines.add(f"""
                 contents = opener.copies[under].contents
                 contents[window] = contents.get(window, no_events).append({self._part})
@@ -178,5 +178,5 @@ class DirectSessionCode(DirectText):
 
     def _change(self) -> None:
         hold(self._lines, self._part)
-        self._ask(self._opener, "last")
+        self._ask(self._opener, "last", again=True)
         self._lines.add(_GROW.replace("PART", self._part))

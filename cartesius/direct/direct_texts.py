@@ -14,7 +14,6 @@ Source: DESIGN 4; SEMANTICS 3.1.
 
 from __future__ import annotations
 
-import heapq
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Required, TypeAlias, TypedDict, Unpack
@@ -85,7 +84,6 @@ PASSED: Final = """
         passed = clock
     if end < passed:
         return steps.given_up.leave("the event is late")
-    heap = deadlines.heap
 """
 _MOVE_CLOCK: Final = """
     handlers, over = put_back(), steps.over
@@ -235,7 +233,12 @@ class DirectText(ABC):
         self._scope = {**SCOPE, **names_of(join.slots), "world": world, "journal": world.journal, "fates": world.fates}
         self._scope |= {"steps": steps, "lateness": self._lateness, "leaving": link.get("leaving")}
         self._scope |= {"output": join.name, "source": slot.source}
-        self._scope |= {"deadlines": world.deadlines, "correlation": join.number, "reactive": slot.reactive}
+        self._scope |= {
+            "deadlines": world.deadlines,
+            "asks": world.deadlines.asked,
+            "correlation": join.number,
+            "reactive": slot.reactive,
+        }
         self._scope |= {"where": body.where, "yields": body.yields}
         self._after = [(one, one.make(steps=steps, lateness=None, follows=True)) for one in link.get("after", ())]
         self._scope["joins"] = [link.join for link in self.links]  # which may let events go on at their doors
@@ -409,7 +412,8 @@ class DirectText(ABC):
         if self.join.world.deadlines.floored:  # which floors pass is found out by clauses
             self._lines.add(_MOVE_CLOCK)
             return
-        with self._lines.under("if heap and heap[0][0] < passed:"):
+        is_due = "(heap := deadlines.entered) and heap[0][0] < passed"
+        with self._lines.under(f"if asks and asks[0][0] < passed or {is_due}:"):
             self._lines.add("met = leaving.meet(passed, early)")
             with self._lines.under("if met is None:"):
                 self._foresee()
@@ -472,7 +476,7 @@ class DirectText(ABC):
         if self._windows is not None:
             with self._lines.under("for window in windows:"):
                 self._lines.add("due = window.end + delay")
-                self._ask(self._windows, "due")
+                self._ask(self._windows, "due", again=True)
                 self._lines.add("opener.copies[under].contents.setdefault(window, no_events)")
 
     def _filter(self, filters: Filters, many: str = "1") -> None:
@@ -513,13 +517,16 @@ class DirectText(ABC):
                 self._lines.add(f"key{space} = ABSENT")
                 continue
             extract = by[self._own]
-            path = path_of(extract) or ()
-            read = self._texts.field("value", path[0]) if len(path) == 1 else f"{self._constants.name(extract)}(value)"
             self._lines.add(f"""
-                key{space} = {read}
+                key{space} = {self._read(extract)}
                 if type(key{space}) is not int and type(key{space}) is not str:
                     key{space} = there(key{space})
             """)
+
+    def _read(self, extract: Any) -> str:
+        """Return the text of what is made of the value."""
+        path = path_of(extract) or ()
+        return self._texts.field("value", path[0]) if len(path) == 1 else f"{self._constants.name(extract)}(value)"
 
     @property
     def _known_keys(self) -> list[str]:
@@ -529,7 +536,7 @@ class DirectText(ABC):
     def _leave_without_keys(self, reason: str, known: Callable[[Any], str | None] = lambda _: None) -> None:
         """Write that an event is set aside by the clauses if it has not all keys; some texts of them are ``known``."""
         for needed in self.join.bindings.needed[self._own]:
-            found = known(needed.compute) or f"{self._constants.name(needed.compute)}(value)"
+            found = known(needed.compute) or self._read(needed.compute)
             self._lines.add(f'if is_null({found}):\n    raise LeftToClauses("{reason}")')
 
     def _entry(self, more: str = "None") -> None:
@@ -561,22 +568,27 @@ class DirectText(ABC):
 
     # -- what is due later -------------------------------------------------------------------------
 
-    def _ask(self, one: Installed, due: str) -> None:
-        """Write what asks for the time, by its name, when something is due of the copy for the keys of the event."""
+    def _ask(self, one: Installed, due: str, *, again: bool = False) -> None:
+        """Write what asks for the time, by its name, when something is due of the copy for the keys of the event.
+
+        Who asks ``again`` and again for one time, and needs the copy, has it in the heap at once.
+        """
         number = len(self._asked)
         self._asked.append(one)
-        self._scope |= {f"copies{number}": one, f"place{number}": one.place}
-        self._lines.add(f"""
-            under = ({"".join(f"key{space}, " for space in one.prefix)})
-            times = copies{number}.due.get(under)
-            if times is None:
-                times = copies{number}.due[under] = {{}}
-                if under not in copies{number}.copies:
-                    copies{number}.copies[under] = copies{number}.spare()
-            if {due} not in times:
-                deadlines.number = times[{due}] = asked = deadlines.number + 1
-                heappush(deadlines.heap, ({due}, place{number}, asked, copies{number}, under))
-        """)
+        self._scope |= {f"asking{number}": one, f"place{number}": one.place}
+        self._lines.add(f"under = ({''.join(f'key{space}, ' for space in one.prefix)})")
+        with self._lines.under(f"if {due} not in asking{number}.due.get(under, ()):" if again else ""):
+            self._lines.add("deadlines.number = asked = deadlines.number + 1")
+            item = f"({due}, place{number}, asked, asking{number}, under)"
+            if again:
+                self._lines.add(f"deadlines.enter({item})")
+                return
+            self._lines.add(f"""
+                if {due} > asking{number}.until and (not asks or {due} >= asks[-1][0]):
+                    asks.append({item})
+                else:
+                    deadlines.enter({item})
+            """)
 
 
 class DirectFork(DirectText):
@@ -663,7 +675,7 @@ class Taken(Exception):
 
 SCOPE: dict[str, Any] = {
     "plain": PLAIN, "wrap": wrap, "checked_times": checked_times, "is_dated": is_dated, "there": there,
-    "hashable": hashable, "is_null": is_null, "is_unchanged": is_unchanged, "heappush": heapq.heappush,
+    "hashable": hashable, "is_null": is_null, "is_unchanged": is_unchanged,
     "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "NEVER": EARLIEST, "EVER": LATEST, "nothing": object(),
     "Entry": Entry, "Event": Event, "EventDraft": EventDraft, "Update": Update, "Delete": Delete, "Queue": Queue,
     "LeftToClauses": LeftToClauses, "INSIDE": INSIDE, "new": object.__new__, "Record": Record, "Interval": Interval,

@@ -20,6 +20,8 @@ import attrs
 
 from cartesius.direct.direct_changes import JoinChange, optional_slots, why_as_written
 from cartesius.direct.direct_places import hashed, joined, table_name
+from cartesius.expressions.expression_texts import Texts
+from cartesius.expressions.expressions import Expression, Field, Part
 from cartesius.plan.nodes import AsTable
 
 if TYPE_CHECKING:
@@ -136,8 +138,10 @@ class TreeChange(JoinChange):
             """)
 
     def _compute(self, row: str, slot: int, position: int) -> None:
-        name = _value(row, position)
-        self._lines.add(f"{name} = probe{slot}_{position}({row})")
+        name, linked = _value(row, position), self.join.bindings.linked.get((slot, position))
+        is_field = isinstance(linked, Field) and isinstance(linked.target, Part)
+        text = self._text(linked, {slot: row}) if is_field else f"probe{slot}_{position}({row})"
+        self._lines.add(f"{name} = {text}")
         leave = 'raise LeftToClauses("a key is null, or no plain value")'
         self._lines.add(f"{hashed(name)}\n    if not is_exact({name}):\n        {leave}")
 
@@ -181,7 +185,14 @@ class TreeChange(JoinChange):
         return " and ".join([f"{names[slot]} is not None" for slot in slots if slot not in self._shape.missing])
 
     def _body(self, names: dict[int, str]) -> str:
+        pattern = self.join.pattern
+        if isinstance(pattern.yields, Expression) and not self._shape.missing and not pattern.is_generator:
+            return self._text(pattern.yields, names)
         return f"yields([{', '.join([names[slot.index] for slot in self.join.slots])}])[0]"
+
+    def _text(self, expression: Any, names: dict[int, str]) -> str:
+        """Return the text of an expression over rows, of which it is given the names."""
+        return Texts({slot.name: slot.index for slot in self.join.slots}, self._constants, names).of(expression)
 
     # -- the rows of the root ------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct.direct_texts import DirectText, event_text, filters_of
 from cartesius.direct.leaving import Due, found_in
 from cartesius.expressions.expressions import Field, Part, WindowOf
+from cartesius.expressions.value_functions import Chained
 from cartesius.plan.nodes import Aggregate, Let, Now, Regular, TakeBack
 from cartesius.results.totals import Totals
 from cartesius.storage.conservation import Fate
@@ -186,7 +187,7 @@ class DirectTotalsCode(DirectWindowed):
             lines.add(f"by = {self._texts.of(key)}")
         self._leave_without_keys("a key is null", lambda one: "by" if _reads(one, name) else None)
         self._filter(filters_of(self.join, self._slot), "len(windows)")
-        lines.add("element = lift(value)" if of_first(self._group.lift) else "")
+        lines.add(f"element = {self._lifted()}" if of_first(self._group.lift) else "")
         lines.add("totals, changed = kept.totals, []")
         with lines.under("for window in windows:"):  # whose keys are others, as each has its window
             lines.add(f"key = {'window' if of_window else '(by, window)'}")
@@ -196,6 +197,13 @@ class DirectTotalsCode(DirectWindowed):
             with lines.under("if before is None or not is_unchanged(old[0], now):"):
                 lines.add(event_text("Update(key, now)", ("start", "end"), "(output, key)", "old"))
         lines.add("number += len(windows)" if self._is_numbered else "")
+
+    def _lifted(self) -> str:
+        """Return the text of what is added: mostly what a function makes of a field."""
+        lift = self._scope["lift"]
+        if isinstance(lift, Chained) and len(path_of(lift.inner) or ()) == 1:
+            return f"{self._constants.name(lift.outer)}({self._read(lift.inner)})"
+        return "lift(value)"
 
     def _change(self) -> None:
         for fate in (Fate.DELIVERED, Fate.EXPIRED):

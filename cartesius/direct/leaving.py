@@ -66,8 +66,8 @@ class Deciding(Protocol):
         """Let out what one deadline decides, and what is leaving by it."""
         ...
 
-    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> None:
-        """Forget what one deadline has decided: nothing can fail any more."""
+    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> bool:
+        """Forget what one deadline has decided: nothing can fail any more; return whether the copy has more."""
         ...
 
     def undo(self) -> None:
@@ -102,9 +102,8 @@ class Met:
         for (time, _, _, installed, key), due, leaving in self.items:
             for _, (_, _, expired) in leaving:
                 fates[expired] += 1
-            if due.deciding is not None:
-                due.deciding.done(time, key, leaving)
-            if key not in installed.due:
+            has_more = due.deciding is not None and due.deciding.done(time, key, leaving)
+            if not has_more and key not in installed.due:
                 installed.copies.pop(key, None)
         if world.deadlines.cancelled:
             world.deadlines.clean()
@@ -112,9 +111,10 @@ class Met:
     def undo(self) -> None:
         """Take all back, and close the journal, which was opened when the first was met."""
         deadlines = self._world.deadlines
-        heap = deadlines.heap
-        if heap and self.items and heap[0] is self.items[-1][0]:  # an error came before it was taken
-            self.items.pop()
+        heap, asked = deadlines.entered, deadlines.asked
+        for waiting in (heap, asked):
+            if waiting and self.items and waiting[0] is self.items[-1][0]:  # an error came before it was taken
+                self.items.pop()
         if heap and self.dropped and heap[0] is self.dropped[-1]:  # likewise
             self.dropped.pop()
         for _, due, _ in self.items:  # each has changed entries of its own correlation alone
@@ -127,9 +127,7 @@ class Met:
         for memory, _ in gone:
             memory.restore_order()
         for item, _, _ in self.items:
-            time, _, number, installed, key = item
-            heapq.heappush(heap, item)
-            installed.due.setdefault(key, {})[time] = number
+            deadlines.enter(item)
         for item in self.dropped:
             heapq.heappush(heap, item)
         deadlines.cancelled, self._world.number = self._before
@@ -171,14 +169,29 @@ class Leaving:
     def _meet(self, met: Met, before: Time, out: list[Event]) -> bool:
         """Meet what is due before a time; return False, and it must be undone, if functions know too little of it."""
         deadlines, dues, items = self._world.deadlines, self._dues, met.items
-        heap = deadlines.heap
-        while heap and (item := heap[0])[0] < before:
+        heap, asked = deadlines.entered, deadlines.asked
+        seen: set[tuple[Any, ...]] = set()
+        while heap or asked:
+            is_entered = not asked or (heap and heap[0] < asked[0])
+            item = heap[0] if is_entered else asked[0]
             time, _, number, installed, key = item
+            if time >= before:
+                break
             if installed not in dues:
                 dues[installed] = self._due_of(installed)
             due = dues[installed]
             if due is None or installed.join.is_done:
                 return False
+            if not is_entered:
+                if items:  # asking twice is asking once
+                    seen = seen or {(one[0], *one[3:]) for one, _, _ in items}
+                    if (time, installed, key) in seen:
+                        asked.popleft()
+                        continue
+                    seen.add((time, installed, key))
+                items.append((item, due, []))  # before it is taken: so `undo` knows, wherever somebody interrupts
+                asked.popleft()
+                continue
             times = installed.due.get(key)
             if times is None or times.get(time) != number:
                 met.dropped.append(item)  # before it is taken: so `undo` knows, wherever somebody interrupts

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.correlations.continuations import holders
 from cartesius.errors import NotStorable
+from cartesius.plan.nodes import Never, Until
 from cartesius.results.outputs import Rows
 from cartesius.results.relations import Relations
 from cartesius.results.totals import Totals
@@ -248,11 +249,10 @@ def _save_door(door: Door, places: dict[int, int]) -> tuple[list[Any], Any]:
 
 
 def _save_copies(installed: Installed, places: dict[int, int]) -> list[Any]:
-    names = installed.restriction._states
-    return [
-        (key, {name: save_fields(getattr(copy, name), places) for name in names})
-        for key, copy in installed.copies.items()
-    ]
+    names, copies = installed.restriction._states, list(installed.copies.items())
+    if isinstance(installed.node, Until | Never):  # of those pushes make copies late (`Deadlines.settle`): in any order
+        copies.sort(key=lambda item: repr(item[0]))
+    return [(key, {name: save_fields(getattr(copy, name), places) for name in names}) for key, copy in copies]
 
 
 def _load_copies(installed: Installed, copies: list[Any], known: dict[int, Entry]) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 _ATOMS = frozenset((int, str, bool, bytes, type(None)))
+_LISTS = (tuple, list)  # to ask after a union takes four times as long
 _EXACT = frozenset((int, str, bytes, type(None)))
 """Types of which no two have values that are equal to each other."""
 
@@ -48,17 +49,17 @@ def is_unchanged(old: Any, new: Any, *, by_look: bool = True) -> bool:
     if type(old) in _ATOMS:  # most are
         return bool(old == new)
     each = is_unchanged if by_look else is_equal
-    if isinstance(old, float | Decimal):
-        is_it = bool(old == new) and (not by_look or _looks_alike(old, new))
-        return is_it or (is_nan(old) and is_nan(new))
-    if isinstance(old, tuple | list):
+    if type(old) is Record:
+        old, new = old._fields, new._fields
+    if isinstance(old, _LISTS):
         return len(old) == len(new) and all(map(each, old, new))
-    if isinstance(old, Record):
-        return each(old._fields, new._fields)
     if isinstance(old, dict):
         if by_look:
             return [*old] == [*new] and all(map(each, old.values(), new.values()))
         return old.keys() == new.keys() and all(each(value, new[key]) for key, value in old.items())
+    if isinstance(old, float | Decimal):
+        is_it = bool(old == new) and (not by_look or _looks_alike(old, new))
+        return is_it or (is_nan(old) and is_nan(new))
     if by_look and isinstance(old, datetime | time):
         return bool(old == new) and (old.tzinfo, old.fold) == (new.tzinfo, new.fold)
     if isinstance(old, set | frozenset):
