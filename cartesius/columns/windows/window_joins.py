@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columns.bodies.coding import codes_of
-from cartesius.columns.bodies.computed import Keys, of_function
+from cartesius.columns.bodies.computed import Keys
 from cartesius.columns.loops.stacking import stacking_stage
 from cartesius.columns.loops.stepping import stepping_stage
 from cartesius.columns.loops.stepping_shapes import common_to_windows
@@ -30,8 +30,7 @@ from cartesius.columns.streams.version_plans import OF_VERSIONS
 from cartesius.columns.streams.versions import version_stage
 from cartesius.columns.streams.zipping import zip_stage
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.key_codes import nulls
-from cartesius.columns.vectors.vectors import Leaf, NotColumnar
+from cartesius.columns.vectors.vectors import Leaf
 from cartesius.columns.windows.window_deliveries import deliveries, first_met
 from cartesius.columns.windows.window_state import load_held, opened, store_windows
 from cartesius.columns.windows.window_turns import flat, turns_of
@@ -249,10 +248,6 @@ class WindowJoin(Stage):
         n = len(numbers)
         there = _opened_rows(numbers, of, np.arange(-n, 0), np.full(n, BEFORE)) if n else None
         held = [load_held(slot, self.installed, arriving.get(slot.index)) for slot in self.join.slots]
-        for slot, rows in zip(self.join.slots, held, strict=True):
-            needed = self.join.bindings.needed[slot.index]
-            if rows is not None and any(nulls(of_function(one.key, slot)(rows)) is not None for one in needed):
-                raise NotColumnar("an event without a key comes out unmatched")
         return self._together(self.inner.load(arriving), there, held, self.join.world.number)
 
     def store(self, state: State, stored: set[int]) -> None:

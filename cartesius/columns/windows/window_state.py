@@ -14,11 +14,13 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
+from cartesius.columns.bodies.computed import of_function
 from cartesius.columns.groups.totalling import as_vector, chosen, of_vector
 from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.stages.spans import clock_of
 from cartesius.columns.stages.stored_rows import entries_of
 from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.key_codes import nulls
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct
 from cartesius.data.queues import Queue
 
@@ -113,7 +115,11 @@ def load_held(slot: Slot, installed: Installed, like: Rows | None) -> Rows | Non
     payload = of_values([entry.value for entry in entries], None if like is None else like.payload)
     ordinal = np.array([entry.identity[1] for entry in entries], np.int64)
     steps = np.array([entry.noted("step") for entry in entries], np.int64)
-    return Rows(payload, start, end, ordinal, steps, np.full(len(entries), BEFORE, np.int64)).check_times()
+    rows = Rows(payload, start, end, ordinal, steps, np.full(len(entries), BEFORE, np.int64)).check_times()
+    needed = installed.join.bindings.needed[slot.index]
+    if any(nulls(of_function(one.key, slot)(rows)) is not None for one in needed):
+        raise NotColumnar("an event without a key comes out unmatched")
+    return rows
 
 
 def opened(spans: Spans, installed: Installed) -> tuple[NDArray[np.int64], list[Any]]:
