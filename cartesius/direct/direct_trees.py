@@ -156,11 +156,12 @@ class TreeChange(JoinChange):
             suffix: What the names end in.
             computed: The names of the rows of which all values are computed.
         """
+        given = {*names.values()}
         for branch in branches:
             source, name = names[branch.source], f"row{branch.slot}{suffix}"
             names[branch.slot] = name
             self._lines.add(f"{name} = None")
-            may_miss = branch.source in self._shape.missing
+            may_miss = branch.source in self._shape.missing or source not in given
             with self._lines.under(f"if {source} is not None:" if may_miss else ""):
                 if source not in computed:
                     self._compute(source, branch.source, branch.source_position)
