@@ -130,9 +130,10 @@ class WindowJoin(Stage):
         return Outcome(turns.given(after.flow), self._without_freed(state, clock), after.tuples, late, counts)
 
     def _delivered(self, found: Deliveries, steps: Ints, number: int) -> Rows:
-        rows = found.rows if found.place is None else found.rows.take(found.place)
-        window = self.spans.column(found.window)
-        return attrs.evolve(rows, window=window, position=steps, number=steps + number)
+        order = np.argsort(steps)  # what has waited comes window by window
+        window = self.spans.column(found.window[order])
+        rows, position = found.rows.take(found.rows_of(order)), steps[order]
+        return attrs.evolve(rows, window=window, position=position, number=position + number)
 
     def _opened(self, before: Rows | None, found: Mapping[int, Deliveries], number: int) -> tuple[Rows | None, int]:
         """Return the windows that have been opened, each once a key, in the order in which they were; and a number."""

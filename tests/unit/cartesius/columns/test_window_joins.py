@@ -193,7 +193,18 @@ def test_windows_that_wait_are_reported_as_the_clock_moves(windows, rest, is_by_
         assert late(engine) == late(reference)
         assert engine._why_row_by_row == ""
     assert engine.stats == reference.stats
+    engine._check_invariants()
     assert shown(engine.close()) == shown(reference.close())
+
+
+def test_windows_that_are_reported_in_one_batch_hold_what_they_show_in_its_order():
+    windows = sliding(6, 3, lateness=20, report=on_close)
+    output = correlate(bid=BID, ask=ASK, yields=lambda bid, ask: (bid.n, ask.n), restrict=windows)
+    engine, reference = (Engine(output, lateness=8, tier=tier) for tier in (None, "reference"))
+    for events in ([(True, n, "a", 4 + n, 0) for n in (0, 1)], [(False, 2, "a", 20, 0)], [(False, 3, "a", 12, 0)]):
+        assert shown(events_of(engine.push_many(batch_of(events, 0)))) == shown(pushed(reference, events, 0))
+    assert engine.stats == reference.stats
+    engine._check_invariants()
 
 
 def test_an_event_meets_the_newest_first_window_by_window():
