@@ -63,7 +63,7 @@ class KeyedState:
         state = rows_of
         self.more = state.more
         self._clock: int | None = None  # what it has passed has left,
-        self._newest: list[Ints] = []  # but for these rows by their numbers, which came when it was there, or later
+        self._newest: list[Ints] = []  # but for these, by slot and number, which came when it was there, or later
         self._codes = KeyNumbers()
         self._shelves = [Shelf(sum(of == slot for of, _ in stage.links)) for slot in range(len(state.retained))]
         self._put(state.retained, self._coded(state.retained))
@@ -81,14 +81,13 @@ class KeyedState:
         left = None if passed is None else self.stage.as_rows(passed)
         if left is None:
             return state
-        pairs = zip(retained, left.retained, strict=True)
-        return self.stage.of_rows(State(tuple([self._left(*pair) for pair in pairs]), self.more))
+        triples = zip(retained, left.retained, self._newest, strict=True)  # each slot may number rows in its own way
+        return self.stage.of_rows(State(tuple([self._left(*each) for each in triples]), self.more))
 
-    def _left(self, rows: Rows | None, left: Rows | None) -> Rows | None:
+    def _left(self, rows: Rows | None, left: Rows | None, newest: Ints) -> Rows | None:
         if rows is None or left is None or len(left) == len(rows):
             return rows
-        stays = np.isin(rows.number, np.concatenate([left.number, *self._newest]))
-        return rows.take(np.flatnonzero(stays))
+        return rows.take(np.flatnonzero(np.isin(rows.number, np.concatenate([left.number, newest]))))
 
     def passed(self, clock: int) -> Change | None:
         """Return what makes the state once the clock is there; None if it would go back, or may decide something."""
@@ -166,7 +165,8 @@ class KeyedState:
         self._put(change.state.retained, change.codes)
         if change.clock is not None:
             self._clock = change.clock
-            self._newest = [rows.number for rows in change.state.retained if rows is not None]
+            none = np.zeros(0, np.int64)
+            self._newest = [none if rows is None else rows.number for rows in change.state.retained]
         elif self._clock is not None:
             self._newest = self._with_overdue(self._clock, change.state)
         is_full = max(len(self._codes), sum(shelf.n for shelf in self._shelves)) > self._most
@@ -174,13 +174,15 @@ class KeyedState:
 
     def _with_overdue(self, clock: int, state: State) -> list[Ints]:
         """Return the numbers of the newest rows, with those of a batch that the clock has passed already."""
-        whole = self.stage.of_rows(state)
-        passed = self.stage.passed(whole, clock)
-        pairs = [] if passed is None else zip(whole.retained, passed.retained, strict=True)
-        some = [
-            np.setdiff1d(rows.number, () if left is None else left.number) for rows, left in pairs if rows is not None
-        ]
-        return [single(np.concatenate([*self._newest, *some]))] if any(map(len, some)) else self._newest
+        passed = self.stage.passed(self.stage.of_rows(state), clock)
+        left = None if passed is None else self.stage.as_rows(passed)
+        if left is None:
+            return self._newest
+        found = []
+        for before, rows, stays in zip(self._newest, state.retained, left.retained, strict=True):
+            gone = () if rows is None else np.setdiff1d(rows.number, () if stays is None else stays.number)
+            found.append(single(np.concatenate([before, gone])) if len(gone) else before)
+        return found
 
     def _put(self, retained: Sequence[Rows | None], coded: Sequence[Sequence[Ints]]) -> None:
         for slot, (shelf, rows, codes) in enumerate(zip(self._shelves, retained, coded, strict=True)):

@@ -215,6 +215,23 @@ def test_the_clock_moves_between_batches(program, seed, lateness):
     assert stream_traces.counts(engine.stats) == stream_traces.counts(reference.stats)
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_what_windows_that_are_freed_hold_is_gone_whatever_the_numbers_of_what_waits(seed):
+    """What waits is numbered by steps, what meets by deliveries: of one number one of them stayed."""
+    draw = random.Random(seed)
+    make, lateness = WINDOWED["the latest in windows that wait"], draw.choice([0, 3])
+    engine, reference = (Engine(make(), lateness=lateness, tier=tier) for tier in (None, "reference"))
+    now = 0
+    for _ in range(25):
+        here = []
+        for _ in range(draw.randint(1, 3)):
+            now += draw.randint(0, 2)
+            here.append((draw.randint(0, 1), draw.randint(0, 5), draw.randint(0, 4), max(now - draw.choice([0, 2]), 0)))
+        expected = stream_traces.exactly(stream_traces.push(reference, (A, B), here))
+        assert stream_traces.exactly(events_of(engine.push_many(stream_traces.batch_of((A, B), here)))) == expected
+    assert stream_traces.counts(engine.stats) == stream_traces.counts(reference.stats)
+
+
 @given(st.sampled_from(sorted(THREE)), stream_traces.traces(3, most=60), stream_traces.cuts())
 def test_likewise_three_streams(program, trace, cut):
     stream_traces.check(THREE[program], (A, B, C), trace, cut)
