@@ -84,13 +84,16 @@ class Columns(Protocol):
         """Bring the objects up to date."""
         ...
 
+    def counts(self) -> Mapping[int, Mapping[int, tuple[int, int]]] | None:
+        """Return how many events are in memory and wait, by correlation and slot, where columns own these, or None."""
+
     def push(self, engine: Any, reactive: Reactive, value: Any, start: Time, end: Time) -> list[Event] | None:
         """Push one event, if columns own the state and that is the cheaper way; None: nothing has changed."""
 
-    def advance(self, time: int) -> bool:
-        """Move the clock, if nothing is due by that that columns cannot do; return whether it has moved.
+    def advance(self, engine: Any, clock: int) -> list[Event] | None:
+        """Move the clock, if columns can; return what is decided by that, or None: nothing has changed.
 
-        The journal is open then: who has called it closes it.
+        The journal is open if it was moved: who has called it closes it.
         """
         ...
 

@@ -366,10 +366,13 @@ class Engine(EngineCore[Result]):
             self._note("advance", self._world.calendar.plain(units, dated=dated))
         if units <= self._world.clock:  # it says nothing new, nor that times are datetimes
             dated = self._world.calendar.is_dated
-        if self._compiled is not None and not self._is_watched() and self._compiled.advance(units):
-            self._world.calendar.is_dated = dated
-            self._journal.is_open = False
-            return []
+        if self._compiled is not None and not self._is_watched():
+            emitted = self._compiled.advance(self, units)
+            if emitted is not None:
+                self._world.calendar.is_dated = dated
+                emitted = self._world.calendar.shown(emitted)
+                self._journal.is_open = False
+                return emitted
         self._settle()
 
         def advance() -> list[Event]:
@@ -596,9 +599,12 @@ class Engine(EngineCore[Result]):
     @property
     def stats(self) -> Stats:
         """What the engine holds and has done."""
-        self._check_thread("stats")
+        self._check_own_thread("stats")
+        counts = {} if self._compiled is None else self._compiled.counts()
+        if counts is None:
+            self._settle()
         given_up = self._steps.given_up.by_reason()
-        return measure(self._program.joins, self._world.events, self._world.candidates, given_up)
+        return measure(self._program.joins, self._world.events, self._world.candidates, given_up, counts or {})
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
@@ -737,6 +743,7 @@ class Engine(EngineCore[Result]):
 
     def _check_invariants(self) -> None:
         """For tests: raise AssertionError if the state is inconsistent."""
+        self._settle()
         for join in self._program.joins:
             for slot in join.slots:
                 slot.memory.check_invariants()

@@ -108,39 +108,53 @@ class Stats:
         return panel(table((), totals), table(("correlation", "slot", "retained", "waiting"), fates))
 
 
-def measure(joins: Iterable[Join], events: int, candidates: int, given_up: Mapping[str, int]) -> Stats:
-    """Count what the correlations retain and what waits at their gates."""
+def measure(
+    joins: Iterable[Join],
+    events: int,
+    candidates: int,
+    given_up: Mapping[str, int],
+    counts: Mapping[int, Mapping[int, tuple[int, int]]],
+) -> Stats:
+    """Count what the correlations retain and what waits at their gates.
+
+    Args:
+        joins: The correlations.
+        events: How many were pushed.
+        candidates: How many there were.
+        given_up: Events by the reason for which they were done by the clauses.
+        counts: Where columns own the state, by the numbers of the correlations and slots: retained, waiting.
+    """
     slots, memories, fates = {}, {}, {}
     for join in joins:
-        waiting = _waiting(join)
+        known = counts[join.number] if join.number in counts else _counts(join)
         for slot in join.slots:
-            memories[id(slot.memory)] = slot.memory
-            slots[join.name, slot.name] = (len(slot.memory), waiting[slot.name])
-            fates[join.name, slot.name] = _fates(join, slot)
+            slots[join.name, slot.name] = known[slot.index]
+            memories[id(slot.memory)] = slot.memory, known[slot.index][0]
+            fates[join.name, slot.name] = _fates(join, slot, known[slot.index][0])
     return Stats(
         events,
         candidates,
-        sum(map(len, memories.values())),
+        sum(retained for _, retained in memories.values()),
         sum(waiting for _, waiting in slots.values()),
-        sum(memory.visited for memory in memories.values()),
+        sum(memory.visited for memory, _ in memories.values()),
         slots,
         fates,
         given_up,
     )
 
 
-def _waiting(join: Join) -> dict[str, int]:
-    """Count, for each slot, what waits at its door, and what restrictions hold in their state but is in no memory."""
+def _counts(join: Join) -> dict[int, tuple[int, int]]:
+    """Count what each slot retains; and waits at its door, or restrictions hold in their state but is in no memory."""
     waiting = {slot.name: len(slot.door.queue) for slot in join.slots}
     memories = {slot.name: slot.memory for slot in join.slots}
     held = {id(entry): entry for one in join.installed for entry in one.held()}
     for entry in held.values():
         if entry.number < 0 or not memories[entry.slot].holds(entry):
             waiting[entry.slot] += 1
-    return waiting
+    return {slot.index: (len(slot.memory), waiting[slot.name]) for slot in join.slots}
 
 
-def _fates(join: Join, slot: Slot) -> Fates:
+def _fates(join: Join, slot: Slot, retained: int) -> Fates:
     waiting = len(slot.door.queue)
     dropped: dict[str, int] = {}
     suspended = 0 if join.is_in_place else join.strands.number_held(slot)
@@ -153,7 +167,7 @@ def _fates(join: Join, slot: Slot) -> Fates:
             name = repr(gate.restriction)
             dropped[name] = dropped.get(name, 0) + lost
     counted = {fate.name.lower(): slot.ledger.of(fate) for fate in FATES}
-    return Fates(**counted, retained=len(slot.memory), waiting=waiting, dropped=dropped)
+    return Fates(**counted, retained=retained, waiting=waiting, dropped=dropped)
 
 
 def unaccounted(joins: Iterable[Join]) -> dict[tuple[str, str], int]:

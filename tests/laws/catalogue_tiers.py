@@ -118,7 +118,8 @@ class Way:
         if time is None:
             return self._attempt(lambda out: out.extend(self.engine.close()))
         deadline = self.engine.next_deadline
-        found = self._attempt(lambda out: out.extend(self.engine.advance(time)))
+        with often_by_key():
+            found = self._attempt(lambda out: out.extend(self.engine.advance(time)))
         if any(found) and (deadline is None or deadline > time):
             message = f"advance({time}) has decided something, but next_deadline was {deadline}: {found}"
             raise Difference(message)
@@ -232,10 +233,10 @@ class Reference(NamedTuple):
 def reference_of(program: Program, steps: Sequence[Step]) -> Reference:
     """Run a program in the reference, to the end of time."""
     way = Way(program, "reference")
-    told_of = [
-        Told([], "", way.state()) if isinstance(step, Restore) else Told(*way.take(step), None)
-        for step in [*steps, Advance(None)]
-    ]
+    told_of = []
+    for step in [*steps, Advance(None)]:
+        results, error = ([], "") if isinstance(step, Restore) else way.take(step)
+        told_of.append(Told(results, error, None if isinstance(step, Rows) else way.state()))
     way.engine._check_invariants()
     return Reference(told_of, way.state(), way.engine.stats.fates)
 
@@ -260,6 +261,8 @@ def _compare(program: Program, steps: Sequence[Step], reference: Reference) -> N
         found = [way.take(step) for way in others]
         _agree(others, "results", expected.results, [one for one, _ in found], step)
         _agree(others, "error", expected.error, [one for _, one in found], step)
+        if expected.state is not None:
+            _agree(others, "state", expected.state, [way.state() for way in others], step)
     _agree(others, "state", reference.state, [way.state() for way in others], "the end")
     for way in others:
         fates = way.engine.stats.fates

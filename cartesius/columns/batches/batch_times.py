@@ -99,8 +99,6 @@ def by_the_clock(
 
 def advanced(compiled: Compiled, states: Sequence[State | KeyedState], clock: int) -> bool:
     """Move the clock if that decides nothing; return whether it was moved: the journal is open then."""
-    if not _is_all_known(compiled):
-        return False
     pairs = zip(compiled.stages, states, strict=True)
     try:
         passed = [
@@ -123,14 +121,14 @@ def advanced(compiled: Compiled, states: Sequence[State | KeyedState], clock: in
 
 def next_deadline(compiled: Compiled, states: Sequence[State | KeyedState]) -> tuple[int | None] | None:
     """Return the earliest clock at which something is due, or None; as a tuple, None if only the objects know."""
-    if not _is_all_known(compiled):
+    if not is_all_known(compiled):
         return None
     pairs = zip(compiled.stages, states, strict=True)
     times = [stage.deadline(whole(state) if stage.keeps_time else State(())) for stage, state in pairs]
     return None if UNKNOWN in times else (min([time + 1 for time in times if time is not None], default=None),)
 
 
-def _is_all_known(compiled: Compiled) -> bool:
+def is_all_known(compiled: Compiled) -> bool:
     """Whether nothing is due but what stages know; what they asked for as objects is out of date."""
     keeping = {stage.join for stage in compiled.stages if stage.keeps_time}
     return all(item[3].join in keeping for item in compiled.program.world.deadlines.heap)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cartesius.columns.stages.rows import Rows
-    from cartesius.columns.stages.stages import Late, Outcome, Stage
+    from cartesius.columns.stages.stages import Counts, Late, Outcome, Stage
     from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
@@ -123,13 +123,22 @@ def held_of(joins: Sequence[Join]) -> dict[tuple[int, int], tuple[Slot, list[int
     return {(join.number, slot.index): (slot, number_held(join, slot)) for join in joins for slot in join.slots}
 
 
-def balance(stages: Sequence[Stage], held: Mapping[tuple[int, int], tuple[Slot, list[int]]]) -> None:
-    """Account for what has left while columns owned the state; ``held``: what gates held before that."""
+def balance(
+    stages: Sequence[Stage], held: Mapping[tuple[int, int], tuple[Slot, list[int]]], counts: Mapping[int, Counts] | None
+) -> None:
+    """Account for what has left while columns owned the state.
+
+    Args:
+        stages: The stages.
+        held: What gates held before that.
+        counts: What `Stage.counts` returned, by the numbers of the correlations; None: the objects own the state.
+    """
     ways = {stage.join.number: stage for stage in stages}
     for place, (slot, now) in held_of([stage.join for stage in stages]).items():
         for gate, (after, before) in enumerate(zip(now, held[place][1], strict=True)):
             slot.ledger.give(gate, before - after)
-        lost = slot.unaccounted
+        present = None if counts is None else counts[place[0]][slot.index][0]
+        lost = slot.unaccounted if present is None else slot.ledger.unaccounted(present)
         if lost:
             fate, gate = _way_out(ways[place[0]], slot)
             if fate is not None:

@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.batches.batch_times import advanced, by_the_clock, next_deadline, with_times
+from cartesius.columns.batches.batch_times import advanced, by_the_clock, is_all_known, next_deadline, with_times
 from cartesius.columns.batches.fates import Counting, balance, held_of
 from cartesius.columns.batches.feeds import Feed, fed, lists_of
 from cartesius.columns.batches.kept import as_flow, keep, latest
@@ -29,7 +29,8 @@ from cartesius.columns.batches.slicing import between, slice_length, stacked
 from cartesius.columns.batches.written_part import Given, WrittenPart
 from cartesius.columns.judgements.ageing import Ageing
 from cartesius.columns.results import as_table, dated, events_of
-from cartesius.columns.stages.rows import Flow, Rows, nothing
+from cartesius.columns.stages.rows import FAR, Flow, Rows, nothing
+from cartesius.columns.stages.stages import Moment
 from cartesius.columns.stages.stored_rows import checked_keys
 from cartesius.columns.stages.turns import check_distinct, check_single
 from cartesius.columns.vectors.vectors import NotColumnar
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from cartesius.columns.batches.kept import Parts
     from cartesius.columns.batches.keyed_state import KeyedState
-    from cartesius.columns.stages.stages import Late, Moment, Stage, State
+    from cartesius.columns.stages.stages import Counts, Late, Stage, State
     from cartesius.core.engine_core import EngineCore
     from cartesius.data.events import Event, Time
     from cartesius.language.reactives import Reactive
@@ -52,6 +53,8 @@ T = TypeVar("T")
 _FEW: Final = 8
 """What objects hold of a program that is compiled in part is taken over for a batch of every eighth part of it, at
 least: any other call gives it back, which costs as much as so many rows that are pushed."""
+_CANNOT: Final = (NotColumnar, NotStorable, pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError)
+"""What says that a batch cannot be done by columns exactly."""
 _WATCHED: Final = "somebody listens, an input has ended, or some input has events already"
 
 
@@ -146,9 +149,24 @@ class Compiled:
         changes, self.kept = self.kept, {}
         for table, parts in changes.items():
             keep(self.program.kept[table], parts)
-        balance(self.stages, held)
+        balance(self.stages, held, None)
         journal.clear()
         journal.is_open = False
+
+    def counts(self) -> dict[int, Counts] | None:
+        """Return how many events are in memory and wait, by the numbers of correlations that columns hold, and slots.
+
+        What has left meanwhile is accounted for. None: only the objects can tell.
+        """
+        found: dict[int, Counts] = {}
+        for stage, state in zip(self.stages, self.states or (), strict=self.states is not None):
+            one = stage.counts(whole(state))
+            if one is None:
+                return None
+            found[stage.join.number] = one
+        if found:
+            balance(self.stages, held_of([stage.join for stage in self.stages]), found)
+        return found
 
     def push(self, engine: EngineCore, reactive: Reactive, value: Any, start: Time, end: Time) -> list[Event] | None:
         """Push one event, if columns own the state and that is the cheaper way; None: nothing has changed."""
@@ -170,12 +188,30 @@ class Compiled:
             engine._journal.is_open = is_torn
             raise
 
-    def advance(self, clock: int) -> bool:
-        """Move the clock, if columns own the state and that decides nothing; return whether it was moved.
+    def advance(self, engine: EngineCore, clock: int) -> list[Event] | None:
+        """Move the clock, if columns own the state and can; return what is decided by that, or None: nothing is.
 
-        The journal is open then: who has called it closes it.
+        The journal is open if it was moved: who has called it closes it.
         """
-        return self.states is not None and advanced(self, self.states, clock)
+        if self.states is None or not is_all_known(self):
+            return None
+        if advanced(self, self.states, clock):
+            return []
+        if self.part is not None or abs(clock) > FAR or not self.rent.is_paid(self.states):
+            return None
+        world, has_tables = self.program.world, any(is_table(engine, output) for output in self.program.outputs)
+        moment = Moment(1, np.array([max(clock, world.clock)], np.int64), meets_deadlines=True)
+        found = _Computed({}, moment, world.number + 1, [], Counting(), world.latest)
+        try:
+            engine._steps.is_running = True
+            with np.errstate(all="ignore"):
+                emitted = events_of(as_table(self._given(self._through(found)), has_tables=has_tables))
+        except _CANNOT:
+            return None
+        finally:
+            engine._steps.is_running = False
+        self._commit(engine, found, Ran(0, found.late, None))
+        return emitted
 
     def next_deadline(self) -> tuple[int | None] | None:
         """Return the earliest clock at which something is due, or None; as a tuple, None if only the objects know."""
@@ -228,16 +264,19 @@ class Compiled:
             late = self.part.in_order(found.late, given.late)
         ran: Ran[T] = Ran(given.done, late, given.stopped_by)
         try:
-            flows = {reactive: as_flow(one) for reactive, one in found.rows.items()} | found.flows
-            flows |= {} if self.part is None else self.part.flows(given.emitted)
-            outputs = [(self.program.names[output], flows.get(output) or nothing()) for output in self.program.outputs]
-            ran.made = [shape(outputs)]
+            ran.made = [shape(self._given(found, given.emitted))]
         except NotStorable as error:
             if self.part is None:
                 raise
             ran.stopped_by = error  # what was done stands
-        self._commit(engine, found, ran)
+        self._commit(engine, found, ran, found.moment.steps)
         return ran
+
+    def _given(self, found: _Computed, emitted: Any = ()) -> list[tuple[str, Flow]]:
+        """Return what the outputs give, by their names."""
+        flows = {reactive: as_flow(one) for reactive, one in found.rows.items()} | found.flows
+        flows |= {} if self.part is None else self.part.flows(emitted)
+        return [(self.program.names[output], flows.get(output) or nothing()) for output in self.program.outputs]
 
     def _computed(self, engine: EngineCore, feed: Feed, before: Sequence[State | KeyedState] = ()) -> _Computed:
         """Return what columns make of a batch, in the state ``before`` it if that was loaded; nothing has changed."""
@@ -254,13 +293,17 @@ class Compiled:
             for reactive, one in feed.rows.items()
             if len(one)
         }
-        found = _Computed(rows, moment, number + moment.steps, late, counting, max(ends, default=engine._world.latest))
+        latest_end = max(ends, default=engine._world.latest)
+        return self._through(_Computed(rows, moment, number + moment.steps, late, counting, latest_end), before)
+
+    def _through(self, found: _Computed, before: Sequence[State | KeyedState] = ()) -> _Computed:
+        """Let what comes go through the stages."""
         for place, stage in enumerate(self.stages):
             arriving = _arriving(stage, found)
             without: dict[int, int] = {}
             for index, one in arriving.items():
                 arriving[index], aside = self._keyless[place].set_aside(stage.join.slots[index], one)
-                late += aside
+                found.late += aside
                 without[index] = len(aside)
             arriving = {index: one for index, one in arriving.items() if len(one)}
             if self.states is None:
@@ -269,23 +312,23 @@ class Compiled:
             else:
                 state = self.states[place]
             found.loaded.append(state)
-            outcome, after = self._by_key[place].run(state, arriving, moment)
+            outcome, after = self._by_key[place].run(state, arriving, found.moment)
             found.states.append(after)
             found.tuples += outcome.tuples
-            late += outcome.late
-            counting.come(stage, arriving, without, outcome)
+            found.late += outcome.late
+            found.counting.come(stage, arriving, without, outcome)
             if stage.gives_turns and len(stage.join.reactives) > 1:
                 check_single(outcome.flow)
             found.flows.update(dict.fromkeys(stage.join.reactives, outcome.flow))
         check_distinct(found.flows[stage.join.reactives[0]] for stage in self.stages if isinstance(stage, Ageing))
         written = () if self.part is None else self.part.keeps
-        for reactive, one in rows.items():
+        for reactive, one in found.rows.items():
             if reactive in self.program.kept and reactive not in written:
                 found.kept[reactive] = latest(self.kept.get(reactive, ()), one)
         return found
 
-    def _commit(self, engine: EngineCore, found: _Computed, ran: Ran[Any]) -> None:
-        """Let a batch have happened."""
+    def _commit(self, engine: EngineCore, found: _Computed, ran: Ran[Any], events: int = 0) -> None:
+        """Let a batch of some events have happened."""
         world = engine._world
         world.journal.is_open = True
         if found.moment.last_clock is not None:
@@ -297,7 +340,7 @@ class Compiled:
         world.steps += found.moment.steps
         found.counting.count()
         world.late.extend(item for _, item in ran.late)
-        engine._world.events += found.moment.steps
+        engine._world.events += events
         engine._world.latest = max(engine._world.latest, found.latest)
         engine._is_touched = engine._has_begun = True
 
@@ -412,7 +455,7 @@ def attempt(engine: EngineCore, feed: Feed, shape: Shape[T], found: Attempt[T]) 
                 found.made += ran.made
                 found.done += ran.done
                 engine._journal.is_open = False  # last: who is interrupted before has an engine that is broken
-    except (NotColumnar, NotStorable, pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as why:
+    except _CANNOT as why:
         engine._why_row_by_row = str(why)
     finally:
         engine._steps.is_running = False

@@ -61,7 +61,7 @@ def results(engine: EngineCore, timeline: Timeline, end: Callable[[], list[Event
 
     found: Attempt[list[pa.Table]] = attempt(engine, timeline.feed, apart, Attempt())
     events = _one_by_one(engine, timeline.feed, found.done)
-    events += [] if end is None or _is_over(engine) else end()
+    events += [] if end is None else _ended(engine, end)
     tables = {}
     for place, (name, output, table) in enumerate(outputs):
         parts = [made[place] for made in found.made]
@@ -84,17 +84,16 @@ def _one_by_one(engine: EngineCore, feed: Feed, done: int) -> list[Event]:
     return events
 
 
-def _is_over(engine: EngineCore) -> bool:
-    """Whether nothing can be decided by the end of the inputs: columns own the state, and nothing is due any more.
+def _ended(engine: EngineCore, end: Callable[[], list[Event]]) -> list[Event]:
+    """Return what the end of the inputs decides.
 
-    To end them turns all that is retained into objects, which may take longer than the batch. Restrictions that ask
-    when an input ends are not compiled, so columns never own the state of one.
+    To end them turns all that is retained into objects, which may take longer than the batch: where columns own the
+    state, the clock moves past everything instead. Restrictions that ask when an input ends are not compiled, so
+    columns never own the state of one.
     """
-    compiled = compiled_of(engine)
-    if compiled.states is None or not compiled.advance(FAR):
-        return False
+    emitted = compiled_of(engine).advance(engine, FAR)
     engine._journal.is_open = False
-    return True
+    return end() if emitted is None else emitted
 
 
 def _flat(table: pa.Table, output: Reactive, name: str, timeline: Timeline) -> pa.Table:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.stages.stages import Counts, Moment
     from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
@@ -243,6 +243,15 @@ class Ageing(Stage):
                 now[place] = entry.value[self.phases.now]
         phase = Phase(time, now, np.array([NEVER if one is None else one for one in until], np.int64), seen, stale)
         return State((rows,), phase)
+
+    def deadline(self, state: State) -> int | None:
+        """Return when the first row comes to its next phase."""
+        until = np.zeros(0) if state.more is None else state.more.until[state.more.until != NEVER]
+        return int(until.min()) - 1 if len(until) else None
+
+    def counts(self, state: State) -> Counts:
+        """Return how many rows there are."""
+        return self.in_memory(state)
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold the rows as they are seen, what they were made from, and their deadlines."""

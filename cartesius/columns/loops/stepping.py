@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from cartesius.columns.bodies.computed import Column
     from cartesius.columns.lifetimes.table_results import Shown
     from cartesius.columns.stages.spans import Spans
-    from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.stages.stages import Counts, Moment
     from cartesius.columns.streams.expiring import Ghosts
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.join_shape import Join
@@ -157,6 +157,14 @@ class Stepping(Stage):
         self.shape.expiring.store(state, rest.ghosts)
         if self.table is not None and rest.shown is not None:
             self.table.store(rest.shown)
+
+    def counts(self, state: State) -> Counts | None:
+        """Return how many events are in memory; None if gates hold some."""
+        return None if self.shape.gates else self.in_memory(state)
+
+    def deadline(self, state: State) -> int | None:
+        """Return when the first row leaves, or would have left."""
+        return self.shape.expiring.deadline(state, state.more.ghosts)
 
     def tells(self, slot: Slot) -> frozenset[Fate | None]:
         """Tell what results have used up."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cartesius.language.families import Slot
     from cartesius.storage.conservation import Fate
 
+    Counts: TypeAlias = "Mapping[int, tuple[int, int]]"
     Late: TypeAlias = "tuple[Event, str, str]"
 
 
@@ -55,7 +56,7 @@ class State:
     @property
     def n_retained(self) -> int:
         """How many rows and totals are held."""
-        return self.n_more + sum(len(rows) for rows in self.retained if rows is not None)
+        return self.n_more + sum(map(count_of, self.retained))
 
 
 @attrs.frozen(eq=False)
@@ -176,6 +177,14 @@ class Stage:
         """Return by which fates, or by its gate (None), an outcome tells how many deliveries to a slot have left."""
         return frozenset()
 
+    def counts(self, state: State) -> Counts | None:
+        """Return how many events of each slot `store` leaves in memory, and waiting; None: it must be tried."""
+        return self.in_memory(state) if type(self).store is Stage.store else None
+
+    def in_memory(self, state: State) -> Counts:
+        """Return these of a state whose rows are in memory."""
+        return {slot.index: (count_of(rows), 0) for slot, rows in zip(self.join.slots, state.retained, strict=True)}
+
     def source(self) -> str:
         """Return the generated code, with the pattern it came from."""
         raise NotImplementedError  # each subclass says
@@ -191,6 +200,11 @@ class Stage:
             if id(slot.memory) not in stored:
                 stored.add(id(slot.memory))
                 store_rows(self.join, slot, rows)
+
+
+def count_of(rows: Rows | None) -> int:
+    """Return how many rows there are."""
+    return 0 if rows is None else len(rows)
 
 
 def left_of(rows: Rows | None, are_gone: Callable[[Rows], NDArray[np.bool_]]) -> tuple[Rows | None, Any]:

@@ -20,7 +20,7 @@ from cartesius.columns.bodies.computed import Keys
 from cartesius.columns.bodies.vectorising import ColumnarBody, heading
 from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.stages.rows import joined, no_rows, nothing
-from cartesius.columns.stages.stages import Outcome, Stage, State
+from cartesius.columns.stages.stages import Outcome, Stage, State, count_of
 from cartesius.columns.stages.stored_rows import entries_of, load_rows, rows_of, store_rows
 from cartesius.columns.streams.expiring import first_asked
 from cartesius.columns.streams.shapes import not_plain
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from cartesius.columns.bodies.computed import Component
     from cartesius.columns.stages.rows import Flow, Rows
-    from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.stages.stages import Counts, Moment
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
@@ -92,7 +92,7 @@ class NotAfter(Stage):
         held = _together(before.rows, fresh)
         absent = _together(state.retained[self.absent.index], arriving.get(self.absent.index))
         if moment.clock is None or not moment.meets_deadlines or not len(moment.clock):
-            return Outcome(nothing(), self._state(held, absent, before.forgotten), _count(fresh))
+            return Outcome(nothing(), self._state(held, absent, before.forgotten), count_of(fresh))
         now, flow, forgotten = moment.clock[-1], nothing(), before.forgotten
         if held is not None:
             due = held.end + self.duration
@@ -103,12 +103,12 @@ class NotAfter(Stage):
             needed = absent.end + self.duration >= now
             forgotten = _last(forgotten, absent.end[~needed])
             absent = absent.take(np.flatnonzero(needed))
-        return Outcome(flow, self._state(held, absent, forgotten), _count(fresh))
+        return Outcome(flow, self._state(held, absent, forgotten), count_of(fresh))
 
     def _state(self, held: Rows | None, absent: Rows | None, forgotten: float) -> State:
         retained = [None if one is None or not len(one) else one.as_retained() for one in (held, absent)]
         rows = tuple([retained[1] if slot is self.absent else None for slot in self.join.slots])
-        return State(rows, Waiting(retained[0], forgotten), _count(retained[0]))
+        return State(rows, Waiting(retained[0], forgotten), count_of(retained[0]))
 
     def _decide(self, held: Rows, decided: Ints, absent: Rows | None, clock: Ints) -> Flow:
         """Return the rows that come, of those whose time is over, in the order of their deadlines."""
@@ -163,8 +163,8 @@ class NotAfter(Stage):
 
     def of_rows(self, state: State) -> State:
         """Return the state of rows."""
-        *retained, rows = [one if _count(one) else None for one in state.retained]
-        return State(tuple(retained), attrs.evolve(state.more, rows=rows), _count(rows))
+        *retained, rows = [one if count_of(one) else None for one in state.retained]
+        return State(tuple(retained), attrs.evolve(state.more, rows=rows), count_of(rows))
 
     # -- the clock -----------------------------------------------------------------------------------------------------
 
@@ -197,6 +197,11 @@ class NotAfter(Stage):
         waiting = rows_of(self.anchor, held, arriving.get(self.anchor.index))
         absent = load_rows(self.absent, arriving.get(self.absent.index))
         return self._state(waiting, absent, self.absent.forgotten.get((), EARLIEST))
+
+    def counts(self, state: State) -> Counts:
+        """Return how many of what must not come are in memory, and how many rows wait."""
+        absent = count_of(state.retained[self.absent.index])
+        return {self.absent.index: (absent, 0), self.anchor.index: (0, count_of(state.more.rows))}
 
     def store(self, state: State, stored: set[int]) -> None:
         """Store what must not come, let rows wait, and ask for the deadlines of both."""
@@ -260,10 +265,6 @@ def _last(forgotten: float, ends: Ints) -> float:
 def _together(before: Rows | None, coming: Rows | None) -> Rows | None:
     there = [one for one in (before, coming) if one is not None and len(one)]
     return joined(there) if there else None
-
-
-def _count(rows: Rows | None) -> int:
-    return 0 if rows is None else len(rows)
 
 
 def absence_stage(join: Join) -> Stage | str | None:

@@ -171,6 +171,16 @@ class Expiring:
         asked = [item for item in asked if not any(self.is_freed(k, moment) for k in item[1] if type(k) is Window)]
         return Ghosts(tuple(found), tuple(asked))
 
+    def deadline(self, state: State, ghosts: Ghosts) -> int | None:
+        """Return the first deadline that `store` would ask for."""
+        found = [time for *_, time in ghosts.asked]
+        for one, mine in zip(self.settled, ghosts.rows, strict=True):
+            for slot in one.named:
+                for rows in (state.retained[slot.index], mine.get(slot.index)):
+                    due = None if rows is None or not len(rows) else due_of(one, slot.index, rows)
+                    found += [] if due is None else [int(due.min())]
+        return min(found, default=None)
+
     def store(self, state: State, ghosts: Ghosts) -> None:
         """Ask for the deadlines of what is in memory, and of ghosts, in the order of arrival."""
         deadlines = self.join.world.deadlines

@@ -28,7 +28,7 @@ from cartesius.results.views import View
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.stages.stages import Counts, Moment
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
 
@@ -132,6 +132,15 @@ class Collating(Stage):
                 raise NotColumnar("a row is kept that is not seen as it is, or has an infinite time")
             rows[entry.row_key] = Row(entry.value, int(entry.start), int(entry.end), entry.number, entry.noted("until"))
         return State((found,), rows)
+
+    def deadline(self, state: State) -> int | None:
+        """Return when the first row is decided."""
+        due = [row.until for row in state.more.values() if row.until is not None]
+        return min(due) - 1 if due else None
+
+    def counts(self, state: State) -> Counts:
+        """Return how many rows there are."""
+        return self.in_memory(state)
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold the rows, and their deadlines."""

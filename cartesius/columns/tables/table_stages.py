@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.rows import Flow
+    from cartesius.columns.stages.stages import Counts
     from cartesius.columns.tables.table_rows import Versions
     from cartesius.columns.tables.timelines import Found
     from cartesius.columns.vectors.vectors import Vector
@@ -132,6 +133,10 @@ class TableStage(Stage):
         keys = checked_keys(of_values(list(rows), None if like is None else like.key))
         none = np.zeros(len(rows), np.int64)
         return Rows(payload, none, none, none, none, np.full(len(rows), BEFORE, np.int64), keys)
+
+    def counts(self, state: State) -> Counts | None:
+        """Return how many rows are in memory; None if some are kept once for all."""
+        return self.in_memory(state) if all(slot.kept is None for slot in self.join.slots) else None
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold the rows."""

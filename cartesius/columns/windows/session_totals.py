@@ -20,7 +20,7 @@ from cartesius.columns.bodies.computed import Keys
 from cartesius.columns.bodies.vectorising import heading
 from cartesius.columns.stages.rows import BEFORE, FAR, Flow, Rows, joined, nothing
 from cartesius.columns.stages.spans import until
-from cartesius.columns.stages.stages import Outcome, Stage, State
+from cartesius.columns.stages.stages import Outcome, Stage, State, count_of
 from cartesius.columns.stages.stored_rows import entries_of
 from cartesius.columns.streams.shapes import not_plain
 from cartesius.columns.vectors.key_codes import encoded
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.stages.stages import Counts, Moment
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
@@ -145,6 +145,10 @@ class SessionTotals(Stage):
         if slot.memory.all() or any(copy.reported for copy in self.installed.copies.values()):
             raise NotColumnar("a session that is over is not freed")
         return State((held,))
+
+    def counts(self, state: State) -> Counts:
+        """Return how many events are in sessions."""
+        return {0: (0, count_of(state.retained[0]))}
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let sessions hold their events, and ask when they are over."""

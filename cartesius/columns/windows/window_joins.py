@@ -3,6 +3,8 @@
 What is delivered to windows comes to that kernel as rows that have one, event by event and then window by window, each
 in a step of its own: what happens in one window does not touch another, and results come window by window.
 
+This module is over 300 lines because all that a stage has to offer is put together of windows and that kernel.
+
 Invariant: retained rows are in windows that are not freed.
 
 Source: SEMANTICS 1.3, 1.4 and 3.2; DESIGN 4.
@@ -23,7 +25,7 @@ from cartesius.columns.loops.stepping import stepping_stage
 from cartesius.columns.loops.stepping_shapes import common_to_windows
 from cartesius.columns.stages.rows import BEFORE, LAST, Rows, joined
 from cartesius.columns.stages.spans import clock_of, spans_of, until
-from cartesius.columns.stages.stages import Moment, Outcome, Stage, State
+from cartesius.columns.stages.stages import Moment, Outcome, Stage, State, count_of
 from cartesius.columns.streams.expiring import ends_of, least_of
 from cartesius.columns.streams.shapes import OF_LOCKSTEP
 from cartesius.columns.streams.version_plans import OF_VERSIONS
@@ -32,7 +34,7 @@ from cartesius.columns.streams.zipping import zip_stage
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import Leaf
 from cartesius.columns.windows.window_deliveries import deliveries, first_met
-from cartesius.columns.windows.window_state import load_held, opened, store_windows
+from cartesius.columns.windows.window_state import first_due, load_held, opened, store_windows
 from cartesius.columns.windows.window_turns import flat, turns_of
 from cartesius.plan.nodes import Lockstep, Regular, Until
 from cartesius.results.outputs import Events
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.spans import Spans
+    from cartesius.columns.stages.stages import Counts
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.columns.windows.window_deliveries import Deliveries
     from cartesius.correlations.installations import Installed
@@ -250,6 +253,19 @@ class WindowJoin(Stage):
         there = _opened_rows(numbers, of, np.arange(-n, 0), np.full(n, BEFORE)) if n else None
         held = [load_held(slot, self.installed, arriving.get(slot.index)) for slot in self.join.slots]
         return self._together(self.inner.load(arriving), there, held, self.join.world.number)
+
+    def deadline(self, state: State) -> int | None:
+        """Return when the first window is reported, or freed, or something in one is due."""
+        inner, opened_, _ = self._apart(state)
+        numbers = np.zeros(0, np.int64) if opened_ is None else _numbers(opened_)
+        due = self.inner.deadline(inner), first_due(self.spans, numbers, clock_of(self.join.world.clock))
+        return min([time for time in due if time is not None], default=None)
+
+    def counts(self, state: State) -> Counts | None:
+        """Return how many events are in memory, and how many wait in windows."""
+        inner, _, held = self._apart(state)
+        found = self.inner.counts(inner)
+        return found and {slot: (n, count_of(held[slot])) for slot, (n, _) in found.items()}
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold it."""

@@ -139,6 +139,16 @@ def opened(spans: Spans, installed: Installed) -> tuple[NDArray[np.int64], list[
     return np.array([number for _, number, _ in found], np.int64), [key for *_, key in found]
 
 
+def first_due(spans: Spans, opened: NDArray[np.int64], clock: int) -> int | None:
+    """Return the first deadline of windows that are not freed: when one is reported, or freed."""
+    if not len(opened):
+        return None
+    ends = spans.ends(opened)
+    freed = int(ends.min()) + spans.lateness
+    coming = ends[ends + spans.delay > clock] if spans.delay is not None else ends[:0]
+    return (min(freed, int(coming.min()) + spans.delay) if spans.delay is not None and len(coming) else freed) - 1
+
+
 def store_windows(
     spans: Spans,
     installed: Installed,

@@ -4,6 +4,8 @@ Each event is a row in each of its windows. Rows are sorted by group, stably, th
 total after a row is a running sum, or maximum, within its group, and a change where it differs from the one before. A
 window that waits for its end gives one change a group when the clock reaches it, before the event that moved the clock.
 
+This module is over 300 lines because totals are computed, kept by key, and given to objects and taken from them here.
+
 Source: DESIGN 4; SEMANTICS 2.7, 3.1 and 3.2.
 """
 
@@ -22,14 +24,14 @@ from cartesius.columns.groups.totalling import Totalled, chosen, widened
 from cartesius.columns.lifetimes.lifetimes import predicates_of
 from cartesius.columns.stages.rows import BEFORE, LAST, Flow, Rows, joined, nothing
 from cartesius.columns.stages.spans import clock_of, spans_of, until
-from cartesius.columns.stages.stages import Outcome, Stage, State
+from cartesius.columns.stages.stages import Outcome, Stage, State, count_of
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.ordering import Segments
 from cartesius.columns.vectors.vectors import TUPLE, Leaf, NotColumnar, Struct, concatenated
 from cartesius.columns.windows.totalled_rows import TotalledRows, by_unknown_groups
 from cartesius.columns.windows.window_deliveries import Deliveries, deliveries, first_met, reported
-from cartesius.columns.windows.window_state import Groups, Windows, load_held, opened, store_windows
+from cartesius.columns.windows.window_state import Groups, Windows, first_due, load_held, opened, store_windows
 from cartesius.expressions.expressions import Expression, WindowOf
 from cartesius.plan.nodes import Aggregate, Let, Now, Regular, Separate, TakeBack, Visit
 from cartesius.results.totals import Totals
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius.columns.stages.spans import Spans
-    from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.stages.stages import Counts, Moment
     from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
@@ -234,6 +236,14 @@ class WindowTotals(Stage):
         n = len(totals)
         groups = Groups(number, key, counts, [total for total, _ in totals.values()], np.arange(n))
         return _state(held, Windows(opened(self.spans, self.installed)[0], groups, n))
+
+    def deadline(self, state: State) -> int | None:
+        """Return when the first window is reported, or freed."""
+        return first_due(self.spans, state.more.opened, clock_of(self.join.world.clock))
+
+    def counts(self, state: State) -> Counts:
+        """Return how many events wait in windows."""
+        return {0: (0, count_of(state.retained[0]))}
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold it."""
