@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from cartesius.batching.floored_deadlines import FlooredDeadlines, Waiting
 from cartesius.data.events import LATEST
@@ -62,6 +62,8 @@ class Asking(Waiting, Protocol):
 
 A = TypeVar("A", bound=Asking)
 
+MANY: Final = 4_096
+"""As many wait in the queue, at least, before what is asked for again and again is looked for."""
 Deadline: TypeAlias = tuple[int, tuple[int, int], int, A, tuple[Any, ...]]
 """When, in which place of the program, the number of the request, who, and the key of the copy."""
 
@@ -76,7 +78,8 @@ class Deadlines(Generic[A]):
     nothing there; it goes into the heap before anybody else looks (`settle`).
 
     Invariant: outside a push the first of the heap is wanted; what is not wanted any more may lie behind it. The times
-    in the queue ascend; those of one restriction are behind all that it has had in the heap.
+    in the queue ascend, and of one time the places; those of one restriction are behind all that it has had in the
+    heap. Of one time the queue may hold doubles, but not once it is longer than `MANY`.
     """
 
     def __init__(self, journal: Journal) -> None:

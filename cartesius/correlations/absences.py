@@ -11,10 +11,10 @@ Source: SEMANTICS 3.3; SASE's negation at the end of a pattern, Flink's `notFoll
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.data.entries import GONE
-from cartesius.data.events import EARLIEST
+from cartesius.data.events import EARLIEST, LATEST
 from cartesius.effects.operations import forward
 from cartesius.errors import InvalidArgument, add_place
 from cartesius.expressions.expressions import evaluator, slots_of
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from cartesius.language.matches import Match
     from cartesius.language.patterns import Pattern
     from cartesius.rows.enumeration import Step
+
+
+_FEW: Final = 8
 
 
 class Absences:
@@ -81,10 +84,19 @@ class Absences:
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
-    def has(self, slot: Slot, parts: Candidate, counts: Callable[[Entry], bool]) -> bool:
-        """Whether an event of an absent slot that ``counts`` fits a row: by its keys, and the conditions on it."""
+    def has(
+        self, slot: Slot, parts: Candidate, counts: Callable[[Entry], bool], last: Callable[[], Time] = lambda: LATEST
+    ) -> bool:
+        """Whether an event of an absent slot that ``counts`` fits a row: by its keys, and the conditions on it.
+
+        Those behind the first that ends after ``last`` need not be looked at, which is asked where there are many.
+        """
         row = list(parts)
-        for entry in visit(self._steps[slot.index, None], self._memories, row):
+        found = visit(self._steps[slot.index, None], self._memories, row)
+        end = last() if len(found) > _FEW else LATEST
+        for entry in found:
+            if entry.end > end:
+                return False
             row[slot.index] = entry
             try:
                 if entry.state != GONE and counts(entry) and all_hold(self._conditions[slot.index], row):

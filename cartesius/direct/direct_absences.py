@@ -17,7 +17,7 @@ from cartesius.data.events import EARLIEST
 from cartesius.direct.direct_places import DirectPlaces
 from cartesius.direct.direct_shapes import run_as_written, sets_aside, standing
 from cartesius.direct.direct_texts import DirectText, filters_of
-from cartesius.direct.leaving import Due, found_in, given
+from cartesius.direct.leaving import Ascent, Due, found_in, given
 from cartesius.plan.nodes import KeyBy, Let, Never
 from cartesius.results.outputs import Events
 from cartesius.storage.conservation import Fate
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
-    from cartesius.data.events import Event
+    from cartesius.data.events import Event, Time
     from cartesius.direct.direct_texts import Link, Make
     from cartesius.direct.leaving import Left
     from cartesius.language.families import Slot
@@ -128,7 +128,8 @@ class DirectAbsenceCode(DirectText):
                 if copy is None:
                     copy = never.copies[under] = never.spare()
                 held = copy.held
-                held[due] = (*held.get(due, ()), (row, count))
+                rows = held.get(due)
+                held[due] = Queue(((row, count), )) if rows is None else rows.append((row, count))
             """)
 
 
@@ -141,6 +142,7 @@ class Undecided:
         self._never = never
         self._absent: Slot = never.node.slot
         self._anchor: int = never.node.anchor.index
+        self._ascent = Ascent(self._absent)
 
     def undo(self) -> None:
         """Nothing: it changes nothing until all is done."""
@@ -148,15 +150,18 @@ class Undecided:
     def decide(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left], out: list[Event]) -> None:
         """Let out the rows whose time this is, if they are not forbidden; they wait until all is done."""
         copy = self._never.copies.get(key)
-        rows = None if copy is None else copy.held.get(time)
-        if rows is None:
-            return
+        rows = () if copy is None else copy.held.get(time, ())
         batch, forbids = self.join.batch, self._never.stateless.forbids
         absences: Any = batch.absences
         for parts, count in rows if len(rows) < 2 else sorted(rows, key=lambda row: batch.rank(row[0])):
-            if absences.has(self._absent, parts, partial(forbids, parts)):
+            if absences.has(self._absent, parts, partial(forbids, parts), partial(self._last, time)):
                 continue
             out += given(self.join, parts, parts[self._anchor], batch.body.yields(parts)[:count])
+
+    def _last(self, time: int) -> Time:
+        """Return after which end no event is followed by one that bears on rows of that time."""
+        self._ascent.look()
+        return time + self._ascent.end
 
     def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> bool:
         """Forget the rows that are decided, and take note of which events are forgotten."""

@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Required, TypeAlias, TypedDict, Unpack
 
+from cartesius.batching.deadlines import MANY
 from cartesius.correlations.placements import gates_of
 from cartesius.data.calendars import is_dated
 from cartesius.data.entries import ABSENT, LIVE, Entry
@@ -583,8 +584,9 @@ class DirectText(ABC):
             if again:
                 self._lines.add(f"deadlines.enter({item})")
                 return
+            is_tied = f"{due} == asks[-1][0] and place{number} >= asks[-1][1] and len(asks) < {MANY}"
             self._lines.add(f"""
-                if {due} > asking{number}.until and (not asks or {due} >= asks[-1][0]):
+                if {due} > asking{number}.until and (not asks or {due} > asks[-1][0] or ({is_tied})):
                     asks.append({item})
                 else:
                     deadlines.enter({item})

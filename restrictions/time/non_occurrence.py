@@ -35,6 +35,7 @@ from cartesius import (
 )
 from cartesius.correlations.absences import forgotten, in_order, is_among, is_over, look_again, passes
 from cartesius.data.events import EARLIEST
+from cartesius.data.queues import Queue
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import completes
 from cartesius.plan import facts
@@ -62,7 +63,7 @@ class _absence(Restriction):
 
     c: Absent[Slot]
     anchor: Slot
-    held: Mapping[int, tuple[tuple[Candidate, int], ...]] = state({})  # rows, and how many values, by the last time
+    held: Mapping[int, Queue] = state({})  # rows, and how many values, by the last time
     decided: tuple[tuple[Candidate, int], ...] = state(())  # those of this step
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
@@ -154,7 +155,7 @@ class _absence(Restriction):
                 yield match
             else:
                 row = (match.parts, len(match.values))
-                self.held = {**self.held, int(last): (*self.held.get(int(last), ()), row)}
+                self.held = {**self.held, int(last): self.held.get(int(last), Queue()).append(row)}
                 notify_at(int(last))
 
     def _is_free(self, parts: Candidate) -> bool:
@@ -169,7 +170,7 @@ class _absence(Restriction):
             look_again(self.c, entry)
         if now - 1 in self.held:
             held = dict(self.held)
-            self.decided = held.pop(now - 1)
+            self.decided = tuple(held.pop(now - 1))
             self.held = held
             reconsider()
         if overdue:

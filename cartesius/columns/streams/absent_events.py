@@ -28,6 +28,7 @@ from cartesius.columns.streams.zipping import flow_of
 from cartesius.columns.vectors.ordering import bisected, by_code
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
 from cartesius.data.events import EARLIEST
+from cartesius.data.queues import Queue
 from cartesius.expressions.expressions import Expression, slots_of
 from cartesius.plan.nodes import KeyBy, Never
 from cartesius.results.outputs import Events
@@ -221,7 +222,7 @@ class NotAfter(Stage):
             copy = never.copies[key] if key in never.copies else never.make(key)
             if slot is self.anchor:
                 row: list[Any] = [entry if one is slot else None for one in self.join.slots]
-                copy.held = {**copy.held, due: (*copy.held.get(due, ()), (row, 1))}
+                copy.held = {**copy.held, due: copy.held.get(due, Queue()).append((row, 1))}
             never.notify_at(due, key)
         deadlines.clean()
 

@@ -1,11 +1,13 @@
 """What pushes ask for waits in a queue: whoever looks finds it in the heap, and results are those of the clauses."""
 
 import random
+from typing import Any
 
 import pytest
 
 from cartesius import Engine, Reactive, correlate
-from restrictions import key_by, optionally, within, without
+from cartesius.batching.deadlines import MANY
+from restrictions import key_by, most_recently, optionally, within, without
 
 A, B = Reactive("a", fields=("k", "v")), Reactive("b", fields=("k", "v"))
 
@@ -68,3 +70,41 @@ def test_in_order_of_time_nothing_goes_through_the_heap():
     assert len(deadlines.asked) > len(deadlines.entered) == 0
     assert engine.next_deadline == 100
     assert not deadlines.asked
+
+
+@pytest.mark.parametrize("every", [1, 1000])
+def test_what_is_due_at_one_time_is_met_correlation_by_correlation(every):
+    program = [correlate(x=one, yields=lambda x: x.v, restrict=without(A, after="x", within=5)) for one in (B, A)]
+    ours, theirs = Engine(*program, lateness=0), Engine(*program, lateness=0, tier="reference")
+    for at in range(0, 90, 10):  # first what the second one waits for
+        for source in (A, B):
+            event = source, {"k": 1, "v": at}
+            assert ours.push(*event, at=at) == theirs.push(*event, at=at)
+        if not at % every:
+            assert ours.next_deadline == theirs.next_deadline
+
+
+def test_what_is_asked_again_and_again_takes_no_memory():
+    stack = key_by(x="k", y="k") | most_recently("x", "y") | within(5, "x", "y")
+    engine = Engine(correlate(x=A, y=B, yields=lambda x, y: x.v, restrict=stack), lateness=10)
+    for number in range(MANY + 100):
+        engine.push((A, B)[number % 2], {"k": number % 3, "v": number}, at=7)
+    assert len(engine._world.deadlines.asked) + len(engine._world.deadlines.entered) < 10
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_a_row_is_decided_by_what_may_bear_on_it(keyed, monkeypatch):
+    stack = without(B, after="x", within=5)
+    engine = Engine(
+        correlate(x=A, yields=lambda x: x.v, restrict=key_by(x="k", b="k") | stack if keyed else stack), lateness=3_000
+    )
+    asked = []
+    kind: Any = type(stack)
+    forbids = kind.forbids
+    monkeypatch.setattr(kind, "forbids", lambda *given: asked.append(given) or forbids(*given))
+    for at in range(0, 6_000, 10):
+        engine.push(A, {"k": 1, "v": at}, at=at)
+        engine.push(B, {"k": 1, "v": at}, at=at + (7 if at % 40 else 3))
+    decided = 300
+    assert engine.stats.slots["correlate(a)", "b"][0] > 250
+    assert 0 < len(asked) < decided

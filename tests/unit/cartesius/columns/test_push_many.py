@@ -86,6 +86,8 @@ def test_every_other_call_sees_what_a_batch_has_left():
     engine.push_many(BATCH)
     assert is_compiled(engine)
     assert (engine.stats.events, engine.stats.tuples, engine.stats.retained) == (5, 4, 2)
+    assert is_compiled(engine)
+    assert engine.pull() == []
     assert not is_compiled(engine)  # the objects own the state
     engine.push_many({LEFT: {"value": [4]}})
     assert is_compiled(engine)

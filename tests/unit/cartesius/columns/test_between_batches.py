@@ -1,0 +1,65 @@
+"""Between batches the clock moves, and an engine tells what it holds and waits for, while columns own the state."""
+
+import random
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from cartesius import Engine
+from cartesius.columns.batches import single_rows
+from cartesius.columns.results import events_of
+from restrictions.tables import aggregate, sum_
+from restrictions.windows import final, on_close, session, sliding, tumbling
+from tests.conservation import agree
+from tests.unit.cartesius.columns import stream_traces, test_keyed_state
+from tests.unit.cartesius.columns.test_keyed_state import TIMED, WINDOWED
+
+A, B = test_keyed_state.A, test_keyed_state.B
+LOCKSTEP = {name: make for name, make in test_keyed_state.STREAMS.items() if "lock-step" in name}
+TOTALS = {
+    "totals": lambda: aggregate(A, sum_.of("v"), by="id", restrict=tumbling(8)),
+    "totals that wait": lambda: aggregate(A, sum_.of("v"), by="id", restrict=sliding(6, 3, report=on_close)),
+    "totals that wait for the end": lambda: aggregate(A, sum_.of("v"), restrict=tumbling(8, lateness=2, report=final)),
+    "totals of sessions": lambda: aggregate(A, sum_.of("v"), by="id", restrict=session(3)),
+}
+PROGRAMS = {
+    **{name: make for name, make in test_keyed_state.STREAMS.items() if name not in LOCKSTEP},
+    **TIMED,
+    **WINDOWED,
+    **TOTALS,
+}
+
+
+@pytest.fixture(autouse=True)
+def _free_of_rent():
+    """However little is held, columns keep it."""
+    with mock.patch.multiple(single_rows, ROW=0, LOOK=1 << 60):
+        yield
+
+
+def _events(draw: random.Random, n: int, since: int) -> list[tuple[int, int, int, int]]:
+    return [(draw.randrange(2), draw.randrange(4), draw.randrange(9), since + step // 2) for step in range(n)]
+
+
+@pytest.mark.parametrize("lateness", [None, 0, 3])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_columns_decide_and_tell(name: str, lateness: int | None) -> None:
+    draw, program = random.Random(f"between batches/{name}"), PROGRAMS[name]()
+    engine: Any
+    engine, reference = (Engine(program, lateness=lateness, tier=tier) for tier in (None, "reference"))
+    inputs = [one for one in (A, B) if one in engine.inputs.values()]
+    for turn in range(2):
+        events = [event for event in _events(draw, 90, 70 * turn) if event[0] < len(inputs)]
+        expected = stream_traces.exactly(stream_traces.push(reference, inputs, events))
+        found = events_of(engine.push_many(stream_traces.batch_of(inputs, events)))
+        assert stream_traces.exactly(found) == expected
+        for clock in (70 * turn + 58, 70 * turn + 64):
+            assert engine._compiled.states is not None
+            assert engine.stats == reference.stats
+            assert agree(reference.stats.fates, engine.stats.fates)
+            assert engine.next_deadline == reference.next_deadline
+            assert stream_traces.exactly(engine.advance(clock)) == stream_traces.exactly(reference.advance(clock))
+            assert engine.clock == reference.clock
+    assert engine._compiled.states is not None
+    assert stream_traces.exactly(engine.close()) == stream_traces.exactly(reference.close())
