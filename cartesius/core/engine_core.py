@@ -23,6 +23,7 @@ from cartesius.core.direct_pushes import DirectPushes
 from cartesius.core.marks import Position, as_noted
 from cartesius.core.outlets import Outlets, checked_outputs
 from cartesius.core.pulling import Prefixes, value_and_time
+from cartesius.data.entries import ABSENT
 from cartesius.data.events import Event
 from cartesius.errors import InvalidArgument, WrongThread, as_text, carried, shortened
 from cartesius.language.lenience import checked_on_error
@@ -82,6 +83,10 @@ class Columns(Protocol):
 
     def settle(self) -> None:
         """Bring the objects up to date."""
+        ...
+
+    def show(self, table: Reactive, key: Any = ABSENT) -> bool:
+        """Let the objects have what the newest rows of a table, or the one of a key, are read from, if it can."""
         ...
 
     def counts(self) -> Mapping[int, Mapping[int, tuple[int, int]]] | None:

@@ -22,6 +22,7 @@ from cartesius.core.marks import Mark
 from cartesius.core.outlets import add_output, remove_output
 from cartesius.core.pulling import listen
 from cartesius.data.codec import decode, encode
+from cartesius.data.entries import ABSENT
 from cartesius.data.events import LATEST, Event
 from cartesius.data.inflating import loading
 from cartesius.drawing.html_tables import panel, table
@@ -413,7 +414,8 @@ class Engine(EngineCore[Result]):
         Raises:
             InvalidArgument: No table, no versions, or a time whose versions are forgotten.
         """
-        rows, shown = self._table(table, "query").rows(self._units_asked(at, "query")), self._world.calendar.shown_value
+        known, shown = self._table(table, "query", is_newest=at is None), self._world.calendar.shown_value
+        rows = known.rows(self._units_asked(at, "query"))
         return {shown(key): shown(row) for key, row in rows.items()} if self._world.calendar.is_dated else rows
 
     def lookup(self, table: Reactive, key: Any, default: Any = None, *, at: Time | datetime | None = None) -> Any:
@@ -432,8 +434,9 @@ class Engine(EngineCore[Result]):
         Raises:
             InvalidArgument: As for `query`; or a key that cannot be hashed.
         """
-        calendar, known = self._world.calendar, self._table(table, "lookup")
+        calendar = self._world.calendar
         taken = checked_row_key(calendar.taken_value(key), "lookup")
+        known = self._table(table, "lookup", taken, is_newest=at is None)
         found = known.row(taken, self._units_asked(at, "lookup"))
         return calendar.shown_value(found[0]) if found else default
 
@@ -465,12 +468,15 @@ class Engine(EngineCore[Result]):
         """Return a time that is asked for in time units; infinite ones are so in both languages."""
         return at if isinstance(at, float) else self._units(at, call)[0]
 
-    def _table(self, table: Reactive, call: str) -> Table:
+    def _table(self, table: Reactive, call: str, key: Any = ABSENT, *, is_newest: bool = False) -> Table:
         if self._steps.is_running:
             message = f"{call}: expected a body that is pure but it reads its own engine; join the table instead"
             raise InvalidArgument(message)
-        self._check_thread(call)
-        return Table(self._program, table, call)
+        self._check_own_thread(call)
+        found = Table(self._program, table, call)
+        if self._compiled is not None and not (is_newest and self._compiled.show(table, key)):
+            self._settle()
+        return found
 
     @property
     def clock(self) -> Any:

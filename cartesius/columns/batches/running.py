@@ -9,6 +9,7 @@ This module is over 300 lines because a batch goes this one way, from the column
 
 from __future__ import annotations
 
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
@@ -34,6 +35,7 @@ from cartesius.columns.stages.stages import Moment
 from cartesius.columns.stages.stored_rows import checked_keys
 from cartesius.columns.stages.turns import check_distinct, check_single
 from cartesius.columns.vectors.vectors import NotColumnar
+from cartesius.data.entries import ABSENT
 from cartesius.data.generated import commented
 from cartesius.errors import NotStorable, carried
 
@@ -53,6 +55,8 @@ T = TypeVar("T")
 _FEW: Final = 8
 """What objects hold of a program that is compiled in part is taken over for a batch of every eighth part of it, at
 least: any other call gives it back, which costs as much as so many rows that are pushed."""
+_LOOKS: Final = 64
+"""So many rows are looked up of what columns hold in the time in which objects are made of all of it."""
 _CANNOT: Final = (NotColumnar, NotStorable, pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError)
 """What says that a batch cannot be done by columns exactly."""
 _WATCHED: Final = "somebody listens, an input has ended, or some input has events already"
@@ -131,6 +135,7 @@ class Compiled:
         self.part = WrittenPart(engine, [*self._planned.written]) if self._planned.written else None
         self._keyless = [Keyless(stage.join) for stage in self.stages]
         self.states: list[State | KeyedState] | None = None  # None: the objects own the state
+        self._shown: dict[int, tuple[tuple[int, Time], int]] = {}  # by stage: when, and how often, objects were to show
         self.kept: dict[Reactive, Parts] = {}  # what has changed since then of the rows that are kept once for all
         self._by_key = [ByKey(stage) for stage in self.stages]
         self.rent = Rent()
@@ -146,12 +151,50 @@ class Compiled:
         stored: set[int] = set()
         for stage, state in zip(self.stages, states, strict=True):
             stage.store(whole(state), stored)
-        changes, self.kept = self.kept, {}
-        for table, parts in changes.items():
-            keep(self.program.kept[table], parts)
+        self._keep()
         balance(self.stages, held, None)
         journal.clear()
         journal.is_open = False
+
+    def _keep(self) -> None:
+        changes, self.kept = self.kept, {}
+        for table, parts in changes.items():
+            keep(self.program.kept[table], parts)
+
+    def show(self, table: Reactive, key: Any = ABSENT) -> bool:
+        """Let the objects have what a table is read from, its newest rows or one of them; columns own the state still.
+
+        False: they must be brought up to date.
+        """
+        if self.states is None:
+            return True
+        join, journal = self.program.join_of.get(table), self.program.world.journal
+        place = next((place for place, stage in enumerate(self.stages) if stage.join is join), None)
+        is_kept = join is None and table in self.program.kept
+        if self.part is not None or not (is_kept or place is not None):
+            return False
+        if join is not None and (join.batch.versions is not None or any(one.has_copies for one in chain(*join.gates))):
+            return False
+        read = [slot.reactive for slot in join.slots if slot.kept is not None] if join is not None else []
+        if not all(self.show(one, key) for one in read if one in self.program.join_of):
+            return False
+        journal.is_open = True  # these go on to be the rows
+        self._keep()
+        journal.is_open = False
+        if place is None:
+            return True
+        now = self.program.world.steps, self.program.world.clock
+        since, looks = self._shown.pop(place, (now, 0))
+        looks = looks if since == now else 0
+        if looks < _LOOKS:
+            stage, state = self.stages[place], whole(self.states[place])
+            part = stage.about(state, key) if key is not ABSENT and looks < _LOOKS - 1 else None
+            stage.store(state if part is None else part, set())
+            looks = _LOOKS if part is None else looks + 1
+            if any(slot.shared is not None for slot in stage.join.slots):
+                self._shown.clear()  # another one's memory is another now
+        self._shown[place] = now, looks
+        return True
 
     def counts(self) -> dict[int, Counts] | None:
         """Return how many events are in memory and wait, by the numbers of correlations that columns hold, and slots.

@@ -177,6 +177,10 @@ class Stage:
         """Return by which fates, or by its gate (None), an outcome tells how many deliveries to a slot have left."""
         return frozenset()
 
+    def about(self, state: State, key: Any) -> State | None:
+        """Return what is to be stored to read the row of a key of the table that it makes; None: all of the state."""
+        return None
+
     def counts(self, state: State) -> Counts | None:
         """Return how many events of each slot `store` leaves in memory, and waiting; None: it must be tried."""
         return self.in_memory(state) if type(self).store is Stage.store else None

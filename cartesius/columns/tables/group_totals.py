@@ -40,6 +40,7 @@ class ToGroups:
     """
 
     how = "combine what comes with the total of its group, and what goes with its inverse, one by one"
+    reads_rows = False
 
     def __init__(self, group: Any, by: Callable[[Any], Any]) -> None:
         self.group = group

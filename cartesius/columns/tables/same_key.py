@@ -8,7 +8,7 @@ Source: DESIGN 4 (versions are disjoint per key, and their overlap join is a mer
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from cartesius.columns.stages.rows import BEFORE, nothing
 from cartesius.columns.stages.stages import Outcome, State
 from cartesius.columns.tables.causes import OfParts, OfRows, OfSteps
 from cartesius.columns.tables.table_rows import NOTHING, by_key, changes_something, followed, has_null, hot_codes
-from cartesius.columns.tables.table_stages import TableStage
+from cartesius.columns.tables.table_stages import FOUND, TableStage
 from cartesius.columns.tables.timelines import Found, Timeline, shown
 from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.ordering import begins, by_code, by_position
@@ -44,6 +44,13 @@ class SameKey(TableStage):
     def split(self, slot: int, rows: Rows) -> Vector | None:
         """Return the keys of the rows."""
         return self.keyed(slot, rows)
+
+    def made_of(self, state: State, key: Any) -> State | None:
+        """Return the rows of that key."""
+        if type(key) not in FOUND:
+            return None
+        rows = [self.under(slot, rows, {key}) for slot, rows in enumerate(state.retained)]
+        return State(tuple(rows), state.more)
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Carry the rows of each key forward."""

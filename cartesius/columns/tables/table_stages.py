@@ -8,6 +8,7 @@ Source: SEMANTICS 2.1 to 2.3.
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import attrs
@@ -34,7 +35,7 @@ from cartesius.plan.nodes import Announce, Fold, Let, Recall, Upsert
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     Fates: TypeAlias = Mapping[int, Mapping[Fate | None, int]]
 
 
+FOUND: Final = frozenset({int, str, NoneType})
+"""The types of keys that are found by what equals them, whatever columns hold them as."""
 DROPPING: Final = frozenset({Let, Recall, Announce})
 """What drops changes: of a table those that change nothing."""
 
@@ -57,6 +60,8 @@ class Output(Protocol):
     """What becomes of the results of a table's timeline."""
 
     how: str
+    reads_rows: bool
+    """Whether the rows of the table follow from those in memory."""
 
     def load(self, join: Join) -> Any:
         """Return what the objects hold of it."""
@@ -133,6 +138,22 @@ class TableStage(Stage):
         keys = checked_keys(of_values(list(rows), None if like is None else like.key))
         none = np.zeros(len(rows), np.int64)
         return Rows(payload, none, none, none, none, np.full(len(rows), BEFORE, np.int64), keys)
+
+    def about(self, state: State, key: Any) -> State | None:
+        """Return the rows that the row of a key is made of; of totals none, as they stand beside."""
+        none = State((None,) * len(self.join.slots), state.more)
+        return self.made_of(state, key) if self.output.reads_rows else none
+
+    def made_of(self, state: State, key: Any) -> State | None:
+        """Return the rows that the row of a key is made of, or None."""
+        return None
+
+    def under(self, slot: int, rows: Rows | None, keys: Collection[Any]) -> Rows | None:
+        """Return the rows of a slot under some keys, ints or strings."""
+        there = None if rows is None else self.keyed(slot, rows)
+        if rows is None or there is None:
+            return rows
+        return rows.take(np.flatnonzero([key in keys for key in there.to_list()]))
 
     def counts(self, state: State) -> Counts | None:
         """Return how many rows are in memory; None if some are kept once for all."""

@@ -71,6 +71,7 @@ class ToTotals:
     """
 
     how = "add what comes to the total of its group, and subtract what goes"
+    reads_rows = False
 
     def __init__(self, group: Any, by: Callable[[Any], Any] | None) -> None:
         self.kind, gets = group.known

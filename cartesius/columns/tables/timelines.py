@@ -129,6 +129,7 @@ class ToRows:
     """
 
     how = "compare with the row before"
+    reads_rows = True
 
     def __init__(self, keyed: Sequence[int]) -> None:
         self.keyed = keyed

@@ -241,6 +241,15 @@ class WindowTotals(Stage):
         """Return when the first window is reported, or freed."""
         return first_due(self.spans, state.more.opened, clock_of(self.join.world.clock))
 
+    def about(self, state: State, key: Any) -> State | None:
+        """Return the totals of that key."""
+        windows: Windows = state.more
+        own = key[0] if isinstance(key, tuple) and key else ""
+        if windows.groups.key is None or type(own) not in {int, str}:
+            return None
+        groups = windows.groups.take(np.flatnonzero([one == own for one in windows.groups.key.to_list()]))
+        return _state(None, attrs.evolve(windows, groups=groups))
+
     def counts(self, state: State) -> Counts:
         """Return how many events wait in windows."""
         return {0: (0, count_of(state.retained[0]))}

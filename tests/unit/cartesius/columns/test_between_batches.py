@@ -5,6 +5,8 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cartesius import Engine
 from cartesius.columns.batches import single_rows
@@ -12,7 +14,7 @@ from cartesius.columns.results import events_of
 from restrictions.tables import aggregate, sum_
 from restrictions.windows import final, on_close, session, sliding, tumbling
 from tests.conservation import agree
-from tests.unit.cartesius.columns import stream_traces, test_keyed_state
+from tests.unit.cartesius.columns import stream_traces, table_traces, test_keyed_state
 from tests.unit.cartesius.columns.test_keyed_state import TIMED, WINDOWED
 
 A, B = test_keyed_state.A, test_keyed_state.B
@@ -31,7 +33,7 @@ PROGRAMS = {
 }
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _free_of_rent():
     """However little is held, columns keep it."""
     with mock.patch.multiple(single_rows, ROW=0, LOOK=1 << 60):
@@ -63,3 +65,45 @@ def test_columns_decide_and_tell(name: str, lateness: int | None) -> None:
             assert engine.clock == reference.clock
     assert engine._compiled.states is not None
     assert stream_traces.exactly(engine.close()) == stream_traces.exactly(reference.close())
+
+
+@given(
+    table_traces.programs(),
+    table_traces.traces(most=40, keys=4),
+    st.lists(st.integers(1, 12), max_size=5),
+    st.randoms(),
+)
+def test_tables_are_read_as_columns_own_them(tree, trace, cuts, draw):
+    output = table_traces.built(tree)
+    engine, reference = Engine(output), Engine(output, tier="reference")
+    for many in [*cuts, len(trace)]:
+        some, trace = trace[:many], trace[many:]
+        table_traces.push_many(engine, some)
+        table_traces.push(reference, some)
+        for table in draw.sample([output, *engine.inputs.values()], 2):
+            if not table.table:
+                continue
+            for key in draw.sample([0, 1, 2, 3, 1.0, True, None, "1", (0, 1), float("nan")], 4):
+                assert engine.lookup(table, key, "none") == reference.lookup(table, key, "none")
+            if draw.random() < 0.3:
+                assert engine.query(table) == reference.query(table)
+                assert list(engine.query(table)) == list(reference.query(table))
+    assert engine.stats == reference.stats
+
+
+@pytest.mark.parametrize("name", TOTALS)
+def test_totals_are_read_as_columns_own_them(name):
+    draw, program = random.Random(f"read/{name}"), TOTALS[name]()
+    engine: Any
+    engine, reference = (Engine(program, lateness=2, tier=tier) for tier in (None, "reference"))
+    keys: set[Any] = set()
+    for turn in range(4):
+        events = [(0, *rest) for _, *rest in _events(draw, 30, 12 * turn)]
+        found = events_of(engine.push_many(stream_traces.batch_of([A], events)))
+        assert stream_traces.exactly(found) == stream_traces.exactly(stream_traces.push(reference, [A], events))
+        keys |= {event.value.key for event in found}
+        for key in [*sorted(keys, key=repr), 1, None, (1,), ()]:
+            assert engine.lookup(program, key, "none") == reference.lookup(program, key, "none")
+        assert engine.query(program) == reference.query(program)
+    assert engine._compiled.states is not None
+    assert engine.stats == reference.stats
