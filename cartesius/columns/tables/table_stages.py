@@ -155,9 +155,10 @@ class TableStage(Stage):
             return rows
         return rows.take(np.flatnonzero([key in keys for key in there.to_list()]))
 
-    def counts(self, state: State) -> Counts | None:
-        """Return how many rows are in memory; None if some are kept once for all."""
-        return self.in_memory(state) if all(slot.kept is None for slot in self.join.slots) else None
+    def counts(self, state: State) -> Counts:
+        """Return how many rows are in memory; what is kept once for all is in none."""
+        found = self.in_memory(state)
+        return {slot.index: (0, 0) if slot.kept is not None else found[slot.index] for slot in self.join.slots}
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold the rows."""
