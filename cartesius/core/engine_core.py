@@ -23,7 +23,6 @@ from cartesius.core.direct_pushes import DirectPushes
 from cartesius.core.marks import Position, as_noted
 from cartesius.core.outlets import Outlets, checked_outputs
 from cartesius.core.pulling import Prefixes, value_and_time
-from cartesius.data.entries import ABSENT
 from cartesius.data.events import Event
 from cartesius.errors import InvalidArgument, WrongThread, as_text, carried, shortened
 from cartesius.language.lenience import checked_on_error
@@ -85,8 +84,12 @@ class Columns(Protocol):
         """Bring the objects up to date."""
         ...
 
-    def show(self, table: Reactive, key: Any = ABSENT) -> bool:
-        """Let the objects have what the newest rows of a table, or the one of a key, are read from, if it can."""
+    def lend(self) -> None:
+        """Bring the objects up to date, to be read alone."""
+        ...
+
+    def show(self, table: Reactive, key: Any) -> None:
+        """Let the objects have what the newest row of a key of a table is read from."""
         ...
 
     def counts(self) -> Mapping[int, Mapping[int, tuple[int, int]]] | None:
@@ -276,6 +279,11 @@ class EngineCore(Generic[Result]):
         """Bring the objects up to date, if columns own the state."""
         if self._compiled is not None:
             self._compiled.settle()
+
+    def _lend(self) -> None:
+        """Likewise, to be read alone."""
+        if self._compiled is not None:
+            self._compiled.lend()
 
     def _is_watched(self) -> bool:
         """Whether something must happen between the rows of a batch."""

@@ -414,7 +414,7 @@ class Engine(EngineCore[Result]):
         Raises:
             InvalidArgument: No table, no versions, or a time whose versions are forgotten.
         """
-        known, shown = self._table(table, "query", is_newest=at is None), self._world.calendar.shown_value
+        known, shown = self._table(table, "query"), self._world.calendar.shown_value
         rows = known.rows(self._units_asked(at, "query"))
         return {shown(key): shown(row) for key, row in rows.items()} if self._world.calendar.is_dated else rows
 
@@ -436,7 +436,7 @@ class Engine(EngineCore[Result]):
         """
         calendar = self._world.calendar
         taken = checked_row_key(calendar.taken_value(key), "lookup")
-        known = self._table(table, "lookup", taken, is_newest=at is None)
+        known = self._table(table, "lookup", taken if at is None else ABSENT)
         found = known.row(taken, self._units_asked(at, "lookup"))
         return calendar.shown_value(found[0]) if found else default
 
@@ -468,14 +468,16 @@ class Engine(EngineCore[Result]):
         """Return a time that is asked for in time units; infinite ones are so in both languages."""
         return at if isinstance(at, float) else self._units(at, call)[0]
 
-    def _table(self, table: Reactive, call: str, key: Any = ABSENT, *, is_newest: bool = False) -> Table:
+    def _table(self, table: Reactive, call: str, newest: Any = ABSENT) -> Table:
         if self._steps.is_running:
             message = f"{call}: expected a body that is pure but it reads its own engine; join the table instead"
             raise InvalidArgument(message)
         self._check_own_thread(call)
         found = Table(self._program, table, call)
-        if self._compiled is not None and not (is_newest and self._compiled.show(table, key)):
-            self._settle()
+        if self._compiled is not None and newest is not ABSENT:
+            self._compiled.show(table, newest)
+        else:
+            self._lend()
         return found
 
     @property
@@ -493,7 +495,7 @@ class Engine(EngineCore[Result]):
         self._check_own_thread("next_deadline")
         if self._compiled is not None and (known := self._compiled.next_deadline()) is not None:
             return self._world.calendar.time(known[0])
-        self._settle()
+        self._lend()
         return self._world.calendar.time(self._world.deadlines.next(self._world.clock))
 
     @property
@@ -608,7 +610,7 @@ class Engine(EngineCore[Result]):
         self._check_own_thread("stats")
         counts = {} if self._compiled is None else self._compiled.counts()
         if counts is None:
-            self._settle()
+            self._lend()
         given_up = self._steps.given_up.by_reason()
         return measure(self._program.joins, self._world.events, self._world.candidates, given_up, counts or {})
 
@@ -620,7 +622,8 @@ class Engine(EngineCore[Result]):
         Raises:
             NotStorable: The state holds something that is not plain data.
         """
-        self._check_thread("snapshot")
+        self._check_own_thread("snapshot")
+        self._lend()
         return encode({"program": self._fingerprint(), **save_engine(self)})
 
     def mark(self) -> Mark:
@@ -749,7 +752,7 @@ class Engine(EngineCore[Result]):
 
     def _check_invariants(self) -> None:
         """For tests: raise AssertionError if the state is inconsistent."""
-        self._settle()
+        self._lend()
         for join in self._program.joins:
             for slot in join.slots:
                 slot.memory.check_invariants()

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from cartesius.columns.batches.kept import keep
 from cartesius.columns.batches.keyed_state import whole
 from cartesius.columns.batches.running import Compiled
 from cartesius.columns.stages.stages import State
@@ -64,11 +63,8 @@ def save(engine: Engine) -> dict[str, Any]:
     if states is None:
         engine._settle()
         return save_engine(engine, _in_rows)
-    assert engine._compiled is not None  # Invariant: it holds the columns
-    changes, engine._compiled.kept = engine._compiled.kept, {}
-    for table, parts in changes.items():
-        keep(engine._program.kept[table], parts)
-    engine._program.world.journal.clear()
+    assert isinstance(engine._compiled, Compiled)  # Invariant: it holds the columns
+    engine._compiled.keep_rows()
     return {**save_engine(engine, lambda join, slot, places: []), "columns": [list(state.retained) for state in states]}
 
 

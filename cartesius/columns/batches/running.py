@@ -35,7 +35,6 @@ from cartesius.columns.stages.stages import Moment
 from cartesius.columns.stages.stored_rows import checked_keys
 from cartesius.columns.stages.turns import check_distinct, check_single
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.data.entries import ABSENT
 from cartesius.data.generated import commented
 from cartesius.errors import NotStorable, carried
 
@@ -135,7 +134,8 @@ class Compiled:
         self.part = WrittenPart(engine, [*self._planned.written]) if self._planned.written else None
         self._keyless = [Keyless(stage.join) for stage in self.stages]
         self.states: list[State | KeyedState] | None = None  # None: the objects own the state
-        self._shown: dict[int, tuple[tuple[int, Time], int]] = {}  # by stage: when, and how often, objects were to show
+        self._lent: tuple[int, Time] | None = None  # when the objects were brought up to date, to be read
+        self._looks: tuple[tuple[int, Time], int] = (0, 0), 0  # when rows were looked up, and how many since then
         self.kept: dict[Reactive, Parts] = {}  # what has changed since then of the rows that are kept once for all
         self._by_key = [ByKey(stage) for stage in self.stages]
         self.rent = Rent()
@@ -151,50 +151,67 @@ class Compiled:
         stored: set[int] = set()
         for stage, state in zip(self.stages, states, strict=True):
             stage.store(whole(state), stored)
-        self._keep()
+        self.keep_rows()
         balance(self.stages, held, None)
         journal.clear()
         journal.is_open = False
 
-    def _keep(self) -> None:
+    def keep_rows(self) -> None:
+        """Bring the rows of tables that are kept once for all up to date."""
+        if not self.kept:
+            return
+        journal = self.program.world.journal
+        was_open, journal.is_open = journal.is_open, True
         changes, self.kept = self.kept, {}
         for table, parts in changes.items():
             keep(self.program.kept[table], parts)
+        journal.is_open = was_open
 
-    def show(self, table: Reactive, key: Any = ABSENT) -> bool:
-        """Let the objects have what a table is read from, its newest rows or one of them; columns own the state still.
+    def lend(self) -> None:
+        """Bring the objects up to date, to be read: columns go on owning the state."""
+        if self.states is None or self._lent == self._now:
+            return
+        states = self.states
+        self.settle()
+        self.states, self._lent = states, self._now
 
-        False: they must be brought up to date.
-        """
-        if self.states is None:
-            return True
-        join, journal = self.program.join_of.get(table), self.program.world.journal
+    @property
+    def _now(self) -> tuple[int, Time]:
+        return self.program.world.steps, self.program.world.clock
+
+    def show(self, table: Reactive, key: Any) -> None:
+        """Likewise what the newest row of a key of a table is read from, of all else nothing."""
+        if self.states is None or self._lent == self._now:
+            return
+        since, looks = self._looks
+        looks = looks + 1 if since == self._now else 0
+        self._looks = self._now, looks
+        parts = self._about(table, key, self.states) if looks < _LOOKS and self.part is None else None
+        if parts is None:
+            self.lend()
+            return
+        self._lent = None
+        self.keep_rows()
+        for stage, part in parts:
+            stage.store(part, set())
+
+    def _about(
+        self, table: Reactive, key: Any, states: Sequence[State | KeyedState]
+    ) -> list[tuple[Stage, State]] | None:
+        join = self.program.join_of.get(table)
+        if join is None:
+            bound = [join.slots[index] for join, index in self.program.bound.get(table, ())]
+            is_kept = table in self.program.kept and not any(slot.keeps_versions for slot in bound)
+            return [] if is_kept else None
         place = next((place for place, stage in enumerate(self.stages) if stage.join is join), None)
-        is_kept = join is None and table in self.program.kept
-        if self.part is not None or not (is_kept or place is not None):
-            return False
-        if join is not None and (join.batch.versions is not None or any(one.has_copies for one in chain(*join.gates))):
-            return False
-        read = [slot.reactive for slot in join.slots if slot.kept is not None] if join is not None else []
-        if not all(self.show(one, key) for one in read if one in self.program.join_of):
-            return False
-        journal.is_open = True  # these go on to be the rows
-        self._keep()
-        journal.is_open = False
-        if place is None:
-            return True
-        now = self.program.world.steps, self.program.world.clock
-        since, looks = self._shown.pop(place, (now, 0))
-        looks = looks if since == now else 0
-        if looks < _LOOKS:
-            stage, state = self.stages[place], whole(self.states[place])
-            part = stage.about(state, key) if key is not ABSENT and looks < _LOOKS - 1 else None
-            stage.store(state if part is None else part, set())
-            looks = _LOOKS if part is None else looks + 1
-            if any(slot.shared is not None for slot in stage.join.slots):
-                self._shown.clear()  # another one's memory is another now
-        self._shown[place] = now, looks
-        return True
+        if place is None or join.batch.versions is not None or any(one.has_copies for one in chain(*join.gates)):
+            return None
+        part = self.stages[place].about(whole(states[place]), key)
+        found = None if part is None else [(self.stages[place], part)]
+        for slot in join.slots:
+            more = self._about(slot.reactive, key, states) if slot.kept is not None and found is not None else []
+            found = None if more is None or found is None else found + more
+        return found
 
     def counts(self) -> dict[int, Counts] | None:
         """Return how many events are in memory and wait, by the numbers of correlations that columns hold, and slots.
