@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columns.stages.stages import Counts, Moment
+    from cartesius.columns.stages.stages import Moment
     from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
@@ -103,6 +103,7 @@ class Stages:
 class Ageing(Stage):
     """A table of the rows of another, as the clock shows them."""
 
+    is_in_memory = True
     keeps_time = True
 
     def __init__(self, join: Join, installed: Installed, phases: Phases) -> None:
@@ -232,7 +233,7 @@ class Ageing(Stage):
         if not all(isinstance(entry.noted("time"), int) for entry in entries):
             raise NotColumnar("a retained event has an infinite time")
         time = np.array([entry.noted("time") for entry in entries], np.int64)
-        until = [entry.noted("until") for entry in entries]
+        until = np.array([NEVER if (one := entry.noted("until")) is None else one for entry in entries], np.int64)
         seen = np.array([entry.value is not None for entry in entries])
         now, stale = time.copy(), np.zeros(len(entries), np.bool_)
         for place, entry in enumerate(entries):
@@ -241,24 +242,18 @@ class Ageing(Stage):
             stale[place] = self.phases.stale in entry.value
             if self.phases.now in entry.value:
                 now[place] = entry.value[self.phases.now]
-        phase = Phase(time, now, np.array([NEVER if one is None else one for one in until], np.int64), seen, stale)
-        return State((rows,), phase)
+        return State((rows,), Phase(time, now, until, seen, stale))
 
     def deadline(self, state: State) -> int | None:
         """Return when the first row comes to its next phase."""
-        until = np.zeros(0) if state.more is None else state.more.until[state.more.until != NEVER]
-        return int(until.min()) - 1 if len(until) else None
-
-    def counts(self, state: State) -> Counts:
-        """Return how many rows there are."""
-        return self.in_memory(state)
+        first = NEVER if state.more is None else int(state.more.until.min(initial=NEVER))
+        return None if first == NEVER else first - 1
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold the rows as they are seen, what they were made from, and their deadlines."""
         (slot,), (rows,) = self.join.slots, state.retained
         stored.add(id(slot.memory))
-        entries = [] if rows is None else self._entries(rows, state.more)
-        store_entries(slot, entries)
+        store_entries(slot, entries := [] if rows is None else self._entries(rows, state.more))
         store_deadlines(self.installed, [until for entry in entries if (until := entry.noted("until")) is not None])
 
     def _entries(self, rows: Rows, phase: Phase) -> list[Entry]:

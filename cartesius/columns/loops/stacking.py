@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.rows import Rows
-    from cartesius.columns.stages.stages import Counts, Moment
+    from cartesius.columns.stages.stages import Moment
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.plan.nodes import Node
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 class Stacking(Stage):
     """Each event is used once, the newest first, or the oldest."""
 
+    is_in_memory = True
     costs = 1 / 8
 
     def __init__(self, join: Join, shape: Shape) -> None:
@@ -71,10 +72,6 @@ class Stacking(Stage):
         for slot in self.join.slots:
             for entry in slot.memory.all():
                 entry.uses = 1
-
-    def counts(self, state: State) -> Counts:
-        """Return how many events are in memory."""
-        return self.in_memory(state)
 
     def split(self, slot: int, rows: Rows) -> Vector | None:
         """Return what is equal in parts that meet."""

@@ -120,6 +120,7 @@ class Stage:
     keeps_time = False  # whether it does what deadlines and late events ask for
     gives_turns = False  # whether deadlines give something
     takes_turns = False  # whether it knows that what a deadline gives comes in a step of its own
+    is_in_memory = False  # whether all the events that its own `store` stores are in memory
     costs: float = 1  # what a row in memory costs a batch, beside what it costs most kernels
     links: Sequence[tuple[int, int]] = ()  # which slots name rows of which; who names is the root, or named before
 
@@ -183,7 +184,7 @@ class Stage:
 
     def counts(self, state: State) -> Counts | None:
         """Return how many events of each slot `store` leaves in memory, and waiting; None: it must be tried."""
-        return self.in_memory(state) if type(self).store is Stage.store else None
+        return self.in_memory(state) if self.is_in_memory or type(self).store is Stage.store else None
 
     def in_memory(self, state: State) -> Counts:
         """Return these of a state whose rows are in memory."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.rows import Rows
-    from cartesius.columns.stages.stages import Counts, Moment
+    from cartesius.columns.stages.stages import Moment
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.join_shape import Join
 
@@ -49,6 +49,7 @@ KNOWN_OF_BANDS: Final = BANDS | {KeyBy, Let, Complete, TakeOrder, Visit}
 class Near(Stage):
     """`within`, `lasting` and `apart`."""
 
+    is_in_memory = True
     keeps_time = True
     kernel: ClassVar[str] = "band_merge.merged, or band_pairs.near"
 
@@ -152,10 +153,6 @@ class Near(Stage):
         """Store the memories, and ask for the deadlines that their entries wait for."""
         super().store(state, stored)
         self.expiring.store(state, Ghosts(tuple([{} for _ in self.expiring.settled])))
-
-    def counts(self, state: State) -> Counts:
-        """Return how many events are in memory."""
-        return self.in_memory(state)
 
 
 def in_order(rows: Sequence[Rows], found: Sequence[Ints], *, is_oldest_first: bool) -> tuple[Ints, list[Ints]]:

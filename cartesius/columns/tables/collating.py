@@ -28,7 +28,7 @@ from cartesius.results.views import View
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cartesius.columns.stages.stages import Counts, Moment
+    from cartesius.columns.stages.stages import Moment
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
 
@@ -58,6 +58,7 @@ class _Change:
 class Collating(Stage):
     """A table of rows that are collected from a stream."""
 
+    is_in_memory = True
     keeps_time = True
 
     def __init__(self, join: Join, installed: Installed) -> None:
@@ -137,10 +138,6 @@ class Collating(Stage):
         """Return when the first row is decided."""
         due = [row.until for row in state.more.values() if row.until is not None]
         return min(due) - 1 if due else None
-
-    def counts(self, state: State) -> Counts:
-        """Return how many rows there are."""
-        return self.in_memory(state)
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold the rows, and their deadlines."""

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from cartesius.columns.lifetimes.chaining import Combinations
     from cartesius.columns.stages.candidates import Parts
     from cartesius.columns.stages.rows import Rows
-    from cartesius.columns.stages.stages import Counts, Moment, Stage
+    from cartesius.columns.stages.stages import Moment, Stage
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Candidate, Entry
@@ -62,6 +62,8 @@ class Shown:
 
 class RowJoin(VersionJoin):
     """A correlation of streams with memories whose results are rows by a function of them."""
+
+    is_in_memory = True
 
     def __init__(self, join: Join, plan: Plan) -> None:
         super().__init__(join, plan)
@@ -110,10 +112,6 @@ class RowJoin(VersionJoin):
             if match is not None:
                 for key, result, identity in batch._results(match):
                     output.live[key][identity] = result
-
-    def counts(self, state: State) -> Counts:
-        """Return how many events are in memory."""
-        return self.in_memory(state)
 
     @property
     def _output(self) -> ResultRows:
