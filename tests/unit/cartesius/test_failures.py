@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cartesius import Engine, Reactive, correlate
+from cartesius import Engine, Reactive, Update, correlate
 from cartesius.batching.world import Failure
 from cartesius.errors import InvalidArgument, shortened
-from restrictions import most_recently, only, without
+from restrictions import key_by, most_recently, only, retracting, versioned, within, without
+from restrictions.streams import interval_join
+from restrictions.tables import foreign_join, inner_join, to_table
 
 level, quiet = Reactive("level"), Reactive("quiet")
 inverse = correlate(x=level, yields=lambda x: 1 / x, restrict=most_recently("x"), name="inverse")
@@ -71,3 +73,60 @@ def test_long_bodies_and_values_are_shortened():
     assert failure.pattern == f"where (x.a != '{'y' * 291}… (111 characters more) yields x.b"
     assert max(map(len, notes)) < 700
     assert shortened("a" * 9, 8) == "aaaaaaaa… (1 characters more)"
+
+
+class Key:
+    """Cannot be compared with another of its hash: that raises, as ``Decimal(1) == numpy.int64(1)`` does."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __hash__(self):
+        return 1
+
+    def __eq__(self, other):
+        if isinstance(other, Key) and self is not other:
+            raise TypeError(self.name)
+        return self is other
+
+
+left, right = Reactive("left"), Reactive("right")
+ships, berths = Reactive("ships", table=True), Reactive("berths", table=True)
+BY_KEY = {
+    "key_by": correlate(
+        x=left, y=right, yields=lambda x, y: (x.n, y.n), restrict=key_by(x="k", y="k") | most_recently("x", "y")
+    ),
+    "where": correlate(
+        x=left, y=right, where=lambda x, y: x.k == y.k, yields=lambda x, y: (x.n, y.n), restrict=within(9, "x", "y")
+    ),
+    "interval_join": interval_join(left, right, -9, 9, key="k"),
+    "foreign_join": foreign_join(ships, berths, on="k"),
+    "inner_join": inner_join(to_table(left, key="k"), to_table(right, key="k")),
+    "versioned": correlate(
+        x=left,
+        y=right,
+        yields=lambda x, y: (x.n, y.n),
+        restrict=retracting() | key_by(x="k", y="k") | versioned("x", retention=10),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_KEY)
+def test_a_key_whose_comparison_raises_leaves_all_as_it_was(name):
+    """An index compared it when the change had begun, and the engine was broken."""
+    engine, twin = (Engine(BY_KEY[name], lateness=9, tier="reference") for _ in range(2))
+    one, other = Key("one"), Key("other")
+    first, second = (ships, berths) if name == "foreign_join" else (left, right)
+
+    def row(stream, n, key):
+        value = {"n": n, "k": key}
+        return Update(n if stream is ships else key, value) if stream.table else value
+
+    for each in (engine, twin):
+        each.push(first, row(first, 1, one))
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"one|other"):
+            engine.push(first, row(first, 2, other))
+    assert engine.stats == twin.stats
+    engine._check_invariants()
+    assert engine.push(second, row(second, 3, one)) == twin.push(second, row(second, 3, one)) != []
