@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from cartesius import Engine, Reactive, Update, correlate
@@ -130,3 +131,74 @@ def test_a_key_whose_comparison_raises_leaves_all_as_it_was(name):
     assert engine.stats == twin.stats
     engine._check_invariants()
     assert engine.push(second, row(second, 3, one)) == twin.push(second, row(second, 3, one)) != []
+
+
+def emitted_by(engine, value, error):
+    """Return the values that an error carries out of a push; None: it carries nothing."""
+    with pytest.raises(type(error)) as caught:
+        engine.push(level, value)
+    assert caught.value is error
+    emitted = vars(error).get("emitted")
+    return emitted if emitted is None else [event.value for event in emitted]
+
+
+def raising(error):
+    def raises(x):
+        raise error
+
+    return raises
+
+
+@pytest.fixture(params=[None, "in_place", "reference"])
+def same(request):
+    """An engine that emits what is pushed."""
+    return Engine(correlate(x=level, yields=lambda x: x), tier=request.param)
+
+
+def test_an_error_that_is_raised_again_carries_what_the_last_call_has_emitted(same):
+    error = OSError("full")
+    same.subscribe(same.outputs[0], raising(error))
+    assert [emitted_by(same, value, error) for value in (1, 2, 3)] == [[1], [2], [3]]
+
+
+def test_of_a_push_that_did_not_happen_an_error_carries_nothing_whatever_it_carried_before(same):
+    error = OSError("full")
+    subscription = same.subscribe(same.outputs[0], raising(error))
+    assert emitted_by(same, 1, error) == [1]
+    subscription.cancel()
+    fails = Engine(correlate(x=level, yields=raising(error)))
+    assert emitted_by(fails, 1, error) is None
+
+
+def test_an_error_carries_what_its_own_engine_has_emitted_not_what_another_has(same):
+    error, other = OSError("full"), Engine(inverse)
+    other.subscribe(inverse, raising(error))
+    same.subscribe(same.outputs[0], lambda events: other.push(level, 2))
+    assert emitted_by(same, 5, error) == [5]
+    in_body = Engine(correlate(x=level, yields=lambda x: other.push(level, x)))
+    assert emitted_by(in_body, 4, error) is None
+    assert other.stats.events == 2
+
+
+def test_a_call_that_a_subscriber_makes_adds_what_it_has_emitted(same):
+    """Its own events are told later: who listens to a run is told at once."""
+    error = KeyboardInterrupt()
+
+    def listens(events):
+        if events[0].value == 2:
+            raise error
+
+    same._listeners.append(listens)
+    same.subscribe(same.outputs[0], lambda events: same.push(level, events[0].value + 1))
+    assert emitted_by(same, 1, error) == [1, 2]
+
+
+def test_an_error_that_is_frozen_carries_what_was_emitted_and_breaks_nothing(same):
+    @attrs.frozen
+    class Full(Exception):
+        size: int
+
+    subscription = same.subscribe(same.outputs[0], raising(error := Full(7)))
+    assert emitted_by(same, 1, error) == [1]
+    subscription.cancel()
+    assert [event.value for event in same.push(level, 2)] == [2]

@@ -542,7 +542,7 @@ def test_a_ship_is_there_or_gone_however_often_the_store_was_looked_at(day_and_r
         store.apply(Batch("made", number + 1, time + 1, [Change(time, 1, "EVA", status)], readings))
         looking.look()
         _, _, ships, rows, *_ = looking.seen()
-        seen.append([(each.report.time, each.change.status) for each in ships])
+        seen.append([(each.report and each.report.time, each.change and each.change.status) for each in ships])
         _, _, again, rows_again, *_ = Following(store, day_and_rules[0]).seen()
         assert again == ships
         assert {(each.source, each.time) for each in rows} == {(each.source, each.time) for each in rows_again}
