@@ -157,7 +157,8 @@ class Following:
         self._last[seen.source] = max(seen.time, self._last.get(seen.source, seen.time))
         held, is_ship = self._rows.get((seen.source, seen.key)), seen.source == "vessel"
         # Changes are read before readings, a thousand at a time: a ship may be known to have gone since her report.
-        if (held is not None and held.time > seen.time) or (is_ship and self._gone.get(int(seen.key), -1) >= seen.time):
+        has_gone = is_ship and seen.time <= self._gone.get(int(seen.key), seen.time - 1)
+        if has_gone or (held is not None and held.time > seen.time):
             return
         self._rows[seen.source, seen.key] = seen
         if is_ship:
