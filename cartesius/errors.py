@@ -80,17 +80,25 @@ def places_of(error: BaseException) -> list[str]:
     return [note for note in getattr(error, "__notes__", ()) if note.startswith("in the ")]
 
 
-def carried(error: BaseException, emitted: Any) -> bool:
+def carried(error: BaseException, emitted: Any, inner: list[Any] | None = None) -> bool:
     """Let an error carry, as ``emitted``, what a call has emitted that stands; return whether it takes attributes.
 
-    >>> error = ValueError("no")
-    >>> carried(error, ["a"]), carried(error, ["b"]), error.emitted
+    >>> error, inner = ValueError("no"), ["a"]
+    >>> carried(error, inner), carried(error, ["b"], inner), error.emitted
     (True, True, ['b', 'a'])
+    >>> carried(error, ["c"]), error.emitted
+    (True, ['c'])
+
+    Args:
+        error: The error; what it carries may be of a call before, or of another engine.
+        emitted: What the call has emitted, a list beside ``inner``.
+        inner: What the last call has that a subscriber has made meanwhile: if the error carries that, it comes after.
     """
-    before = getattr(error, "emitted", None)  # of a call that a subscriber has made: it comes after
+    if inner and inner is vars(error).get("emitted"):
+        emitted = emitted + inner
     try:
-        error.emitted = [*emitted, *before] if isinstance(before, list) and isinstance(emitted, list) else emitted  # type: ignore[attr-defined]  # any error of a body leaves as it is
-    except AttributeError:  # it may be frozen
+        BaseException.__setattr__(error, "emitted", emitted)  # its class may be frozen
+    except AttributeError:  # it has a property of that name
         return False
     return True
 

@@ -156,6 +156,7 @@ class EngineCore(Generic[Result]):
         self.feeds: list[Feed] = []  # who does
         self.hearing: list[Iteration] = []  # those that are at work
         self._listeners: list[Callable[[list[Event]], None]] = []
+        self._carried: list[Event] | None = None  # what the error of the last call carries, if that has emitted
         self._pushes = self._direct_pushes()
         self._direct: Direct = {}  # what pushes into some inputs directly, while nothing stands in the way
         self._mark: Mark | None = None  # the last one, which is told of all calls
@@ -212,7 +213,8 @@ class EngineCore(Generic[Result]):
             EngineBroken: An earlier call was interrupted while it changed the state; every call says so then.
             BaseException: What a body raises, or interrupts the call (Ctrl-C, a signal's handler): nothing of it has
                 happened, and the event may be pushed again; all of it, if the error has the attribute ``emitted``, the
-                list of what would have been returned; or the engine is broken, as above.
+                list of what would have been returned; or the engine is broken, as above. ``emitted`` is of this engine:
+                what another has emitted, into which a subscriber or a body pushes, is not in it.
         """
         if self._mark is not None:
             self._check_own_thread("push")
@@ -305,7 +307,7 @@ class EngineCore(Generic[Result]):
     def _do(self, work: Callable[[], list[Event]]) -> list[Event]:
         """Eat what the inputs have already, and then do ``work``, all or nothing; tell who listens."""
         self._direct = {}
-        out = None
+        out = self._carried = None
         try:
             out = self._steps.atomically(work if self._has_begun else lambda: self._begin() + work())
             self._prefixes.settle(succeeded=True)
@@ -319,7 +321,11 @@ class EngineCore(Generic[Result]):
             return out
         except BaseException as error:
             is_torn, self._journal.is_open = self._journal.is_open, True
-            is_torn |= out is not None and not carried(error, out)
+            if out is None:  # of a call before, or of another engine that a body uses
+                vars(error).pop("emitted", None)
+            else:
+                is_torn |= not carried(error, out, self._carried)
+                self._carried = getattr(error, "emitted", None)
             self._journal.is_open = is_torn
             raise
 

@@ -102,8 +102,6 @@ def of_slot(installed: Installed, function: Callable[..., Any], slot: Slot, fami
             return clause(slot_)
         handler = repr(installed.restriction)
         provenance.saw(arguments[0], slot_, handler, family)
-        if not installed.join.is_in_place:  # others may run before it ends
-            return clause(slot_, *arguments)
         with provenance.departures.acting(handler, family):
             return clause(slot_, *arguments)
 

@@ -12,6 +12,7 @@ import attrs
 
 from cartesius.data.event_tables import label_of
 from cartesius.data.events import Delete, Update
+from cartesius.effects.resumptions import running
 from cartesius.errors import as_text
 
 if TYPE_CHECKING:
@@ -72,19 +73,22 @@ class Departures:
     def __init__(self) -> None:
         self.touched: list[tuple[Any, tuple[Any, ...]]] = []  # which copies of which restrictions the last call ran on
         self.gone: list[tuple[Slot, Entry]] = []  # what left the memory of which slot in the last call
-        self._acting = ""  # the restriction whose clause is running, if that may let events leave
         self._letting: dict[int, str] = {}  # by the number of an entry: who has said that it shall leave
 
     @contextmanager
     def acting(self, handler: str, family: Family) -> Iterator[None]:
-        """Note whose clause runs meanwhile, which may let events leave; not so if it hears that one leaves."""
-        before = self._acting
+        """Note whose clause runs meanwhile, which may let events leave; not so if it hears that one leaves.
+
+        It is noted of the strand: others may run before the clause ends.
+        """
+        here = running().__dict__
+        before = here.get("acting", "")
         if family.name not in _PASSED_ON:
-            self._acting = handler
+            here["acting"] = handler
         try:
             yield
         finally:
-            self._acting = before
+            here["acting"] = before
 
     def lets(self, entry: Entry, handler: str) -> None:
         """Note who says that an entry in memory shall leave."""
@@ -93,5 +97,7 @@ class Departures:
     def note(self, entry: Entry, slot: Slot, fate: Fate) -> str:
         """Note that an entry has left a memory; say why."""
         self.gone.append((slot, entry))
-        by = self._letting.pop(entry.number, "") or (self._acting if fate.name == "DISPLACED" else "")
+        by = self._letting.pop(entry.number, "") or (
+            running().__dict__.get("acting", "") if fate.name == "DISPLACED" else ""
+        )
         return f"{slot.name}: {_GONE[fate.name]}{f' by {by}' if by else ''}"

@@ -112,11 +112,13 @@ class Memory:
 
     def places(self, entry: Entry) -> Places:
         """Return where an entry is to be in the indexes: the tables, and the key in each."""
-        return [
-            (table, key)
-            for positions, table in self._indexes.items()
-            if (key := self.values(positions, entry)) is not NOWHERE
-        ]
+        places = []
+        for positions, table in self._indexes.items():
+            key = self.values(positions, entry)
+            if key is not NOWHERE:
+                table.get(key)  # a key whose == raises does so here, before anything changes
+                places.append((table, key))
+        return places
 
     def places_of(self, entry: Entry) -> Places:
         """Return where an entry that is there is in the indexes; raise `InvalidArgument` if its value has changed."""

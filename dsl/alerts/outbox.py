@@ -116,8 +116,8 @@ class Outbox:
     def begin(self, feed: str) -> None:
         """Say which feed is read from now on: where it is another than before, nothing of it has been read or told."""
         with self._transaction():
-            others = self._connection.execute("DELETE FROM positions WHERE feed <> ?", (feed,)).rowcount
-            if others:
+            self._connection.execute("DELETE FROM positions WHERE feed <> ?", (feed,))
+            if not self.position(feed):
                 self._connection.execute("DELETE FROM told")
 
     def position(self, feed: str) -> tuple[int, ...]:
@@ -151,7 +151,8 @@ class Outbox:
                         for target in subscription.to:
                             number += self._queue(Message.about(occasion, subscription.name, target), target, now)
             read = [(feed, part, each) for part, each in enumerate(position)]
-            self._connection.executemany("INSERT OR REPLACE INTO positions VALUES (?, ?, ?)", read)
+            self._connection.execute("DELETE FROM positions WHERE feed = ?", (feed,))
+            self._connection.executemany("INSERT INTO positions VALUES (?, ?, ?)", read)
         return number
 
     def due(self, target: str, *, now: float, most: int = 100) -> list[Waiting]:
@@ -197,10 +198,11 @@ class Outbox:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
         try:
+            self._connection.execute("BEGIN IMMEDIATE")
             yield
+            self._connection.execute("COMMIT")
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # some errors, as of a full disk, have ended it
+                self._connection.execute("ROLLBACK")
             raise
-        self._connection.execute("COMMIT")

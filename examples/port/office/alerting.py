@@ -108,8 +108,10 @@ class Alerting:
         """Know how things stood where it was; where nothing was told before, how they stand, and tell of it."""
         noted = self._outbox.position(self._feed)
         self._position = change, reading = noted or self._store.newest_ids()
+        gone = {str(mmsi): when for mmsi, when in self._store.gone_at(newest=change).items()}
         for seen in self._store.rows_at(newest=reading):
-            self._read(seen)
+            if seen.time > gone.get(seen.key, seen.time - 1):
+                self._read(seen)
         self._last = {each.mmsi: each for each in self._store.ships_at(newest=change)}
         self._looked = (now // LOOK - 1) * LOOK
         self._began = True
@@ -130,6 +132,7 @@ class Alerting:
                 self._last[each.mmsi] = each
                 yield self._occasion(each)
                 if each.status == GONE:
+                    del self._last[each.mmsi]
                     self._ships.pop(each.mmsi, None)
                     yield self._nothing_ahead(each.mmsi, each.name, when)
             elif self._read(each) and (int(each.key), when) not in changing:
@@ -200,7 +203,7 @@ class Alerting:
     def _moved(self, mmsi: int, when: int) -> Iterator[Occasion]:
         """Yield the verdict of a ship once more, for who asks about her new name or berth: it has not changed."""
         last, ship = self._last.get(mmsi), self._ships[mmsi].row
-        if last is not None and last.status != GONE:
+        if last is not None:
             here = {"name": str(ship["name"] or ""), "time": moment(when), "place": ship["destination"]}
             yield attrs.evolve(self._occasion(last), **here)
 

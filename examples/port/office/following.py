@@ -72,6 +72,8 @@ class Following:
         """The ships and the rows of which there is news that has not been told yet."""
         self._reports: dict[int, Seen] = {}
         self._verdicts: dict[int, tuple[Change, int]] = {}
+        self._gone: dict[int, int] = {}
+        """When each ship went that is not there now: what she reported until then is not hers any more."""
         self._failed: dict[int, tuple[Failed, ...]] = {}
         self._next: dict[int, Next | Unforeseen | None] = {}
         self._last: dict[str, int] = {}
@@ -137,23 +139,29 @@ class Following:
         return failed != before
 
     def _add(self, change: Change) -> None:
-        before = self._verdicts.get(change.mmsi)
+        before, mmsi = self._verdicts.get(change.mmsi), change.mmsi
+        if change.time < (self._gone.get(mmsi, change.time) if before is None else before[0].time):
+            return
         if change.status == GONE:
-            self._verdicts.pop(change.mmsi, None)
-            self._reports.pop(change.mmsi, None)
-            self._rows.pop(("vessel", str(change.mmsi)), None)
-            self._next.pop(change.mmsi, None)
-        elif before is None or before[0].time <= change.time:
+            self._gone[mmsi] = change.time
+            self._verdicts.pop(mmsi, None)
+            self._next.pop(mmsi, None)
+            if mmsi in self._reports and self._reports[mmsi].time <= change.time:
+                del self._reports[mmsi], self._rows["vessel", str(mmsi)]
+        else:
+            self._gone.pop(mmsi, None)
             same = before is not None and before[0].status == change.status
-            self._verdicts[change.mmsi] = change, before[1] if before is not None and same else change.time
+            self._verdicts[mmsi] = change, before[1] if before is not None and same else change.time
 
     def _read(self, seen: Seen, ships: set[int]) -> None:
         self._last[seen.source] = max(seen.time, self._last.get(seen.source, seen.time))
-        held = self._rows.get((seen.source, seen.key))
-        if held is not None and held.time > seen.time:
+        held, is_ship = self._rows.get((seen.source, seen.key)), seen.source == "vessel"
+        # Changes are read before readings, a thousand at a time: a ship may be known to have gone since her report.
+        has_gone = is_ship and seen.time <= self._gone.get(int(seen.key), seen.time - 1)
+        if has_gone or (held is not None and held.time > seen.time):
             return
         self._rows[seen.source, seen.key] = seen
-        if seen.source == "vessel":
+        if is_ship:
             self._reports[int(seen.key)] = seen
             ships.add(int(seen.key))
 

@@ -356,6 +356,11 @@ class Store:
         )
         return [_change(row) for row in rows]
 
+    def gone_at(self, *, newest: int) -> dict[int, int]:
+        """Return when each ship went last that ever has; ``newest`` as for `ships_at`."""
+        asked = "SELECT mmsi, MAX(time) FROM changes WHERE status = 'gone' AND id <= ? GROUP BY mmsi"
+        return dict(self._asked(asked, (newest,)))
+
     def all_since(self, time: int) -> dict[int, int]:
         """Return, for each ship ever judged until a moment, from when on she has had the status that she has then."""
         rows = self._asked("SELECT mmsi, time, status FROM changes WHERE time <= ? ORDER BY time, id", (time,))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
-from cartesius import Engine, Reactive, correlate
+from cartesius import Engine, Reactive, Update, correlate
 from cartesius.batching.world import Failure
 from cartesius.errors import InvalidArgument, shortened
-from restrictions import most_recently, only, without
+from restrictions import key_by, most_recently, only, retracting, versioned, within, without
+from restrictions.streams import interval_join
+from restrictions.tables import foreign_join, inner_join, to_table
 
 level, quiet = Reactive("level"), Reactive("quiet")
 inverse = correlate(x=level, yields=lambda x: 1 / x, restrict=most_recently("x"), name="inverse")
@@ -71,3 +74,131 @@ def test_long_bodies_and_values_are_shortened():
     assert failure.pattern == f"where (x.a != '{'y' * 291}… (111 characters more) yields x.b"
     assert max(map(len, notes)) < 700
     assert shortened("a" * 9, 8) == "aaaaaaaa… (1 characters more)"
+
+
+class Key:
+    """Cannot be compared with another of its hash: that raises, as ``Decimal(1) == numpy.int64(1)`` does."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __hash__(self):
+        return 1
+
+    def __eq__(self, other):
+        if isinstance(other, Key) and self is not other:
+            raise TypeError(self.name)
+        return self is other
+
+
+left, right = Reactive("left"), Reactive("right")
+ships, berths = Reactive("ships", table=True), Reactive("berths", table=True)
+BY_KEY = {
+    "key_by": correlate(
+        x=left, y=right, yields=lambda x, y: (x.n, y.n), restrict=key_by(x="k", y="k") | most_recently("x", "y")
+    ),
+    "where": correlate(
+        x=left, y=right, where=lambda x, y: x.k == y.k, yields=lambda x, y: (x.n, y.n), restrict=within(9, "x", "y")
+    ),
+    "interval_join": interval_join(left, right, -9, 9, key="k"),
+    "foreign_join": foreign_join(ships, berths, on="k"),
+    "inner_join": inner_join(to_table(left, key="k"), to_table(right, key="k")),
+    "versioned": correlate(
+        x=left,
+        y=right,
+        yields=lambda x, y: (x.n, y.n),
+        restrict=retracting() | key_by(x="k", y="k") | versioned("x", retention=10),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_KEY)
+def test_a_key_whose_comparison_raises_leaves_all_as_it_was(name):
+    """An index compared it when the change had begun, and the engine was broken."""
+    engine, twin = (Engine(BY_KEY[name], lateness=9, tier="reference") for _ in range(2))
+    one, other = Key("one"), Key("other")
+    first, second = (ships, berths) if name == "foreign_join" else (left, right)
+
+    def row(stream, n, key):
+        value = {"n": n, "k": key}
+        return Update(n if stream is ships else key, value) if stream.table else value
+
+    for each in (engine, twin):
+        each.push(first, row(first, 1, one))
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"one|other"):
+            engine.push(first, row(first, 2, other))
+    assert engine.stats == twin.stats
+    engine._check_invariants()
+    assert engine.push(second, row(second, 3, one)) == twin.push(second, row(second, 3, one)) != []
+
+
+def emitted_by(engine, value, error):
+    """Return the values that an error carries out of a push; None: it carries nothing."""
+    with pytest.raises(type(error)) as caught:
+        engine.push(level, value)
+    assert caught.value is error
+    emitted = vars(error).get("emitted")
+    return emitted if emitted is None else [event.value for event in emitted]
+
+
+def raising(error):
+    def raises(x):
+        raise error
+
+    return raises
+
+
+@pytest.fixture(params=[None, "in_place", "reference"])
+def same(request):
+    """An engine that emits what is pushed."""
+    return Engine(correlate(x=level, yields=lambda x: x), tier=request.param)
+
+
+def test_an_error_that_is_raised_again_carries_what_the_last_call_has_emitted(same):
+    error = OSError("full")
+    same.subscribe(same.outputs[0], raising(error))
+    assert [emitted_by(same, value, error) for value in (1, 2, 3)] == [[1], [2], [3]]
+
+
+def test_of_a_push_that_did_not_happen_an_error_carries_nothing_whatever_it_carried_before(same):
+    error = OSError("full")
+    subscription = same.subscribe(same.outputs[0], raising(error))
+    assert emitted_by(same, 1, error) == [1]
+    subscription.cancel()
+    fails = Engine(correlate(x=level, yields=raising(error)))
+    assert emitted_by(fails, 1, error) is None
+
+
+def test_an_error_carries_what_its_own_engine_has_emitted_not_what_another_has(same):
+    error, other = OSError("full"), Engine(inverse)
+    other.subscribe(inverse, raising(error))
+    same.subscribe(same.outputs[0], lambda events: other.push(level, 2))
+    assert emitted_by(same, 5, error) == [5]
+    in_body = Engine(correlate(x=level, yields=lambda x: other.push(level, x)))
+    assert emitted_by(in_body, 4, error) is None
+    assert other.stats.events == 2
+
+
+def test_a_call_that_a_subscriber_makes_adds_what_it_has_emitted(same):
+    """Its own events are told later: who listens to a run is told at once."""
+    error = KeyboardInterrupt()
+
+    def listens(events):
+        if events[0].value == 2:
+            raise error
+
+    same._listeners.append(listens)
+    same.subscribe(same.outputs[0], lambda events: same.push(level, events[0].value + 1))
+    assert emitted_by(same, 1, error) == [1, 2]
+
+
+def test_an_error_that_is_frozen_carries_what_was_emitted_and_breaks_nothing(same):
+    @attrs.frozen
+    class Full(Exception):
+        size: int
+
+    subscription = same.subscribe(same.outputs[0], raising(error := Full(7)))
+    assert emitted_by(same, 1, error) == [1]
+    subscription.cancel()
+    assert [event.value for event in same.push(level, 2)] == [2]

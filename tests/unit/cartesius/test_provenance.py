@@ -250,6 +250,28 @@ def test_who_hears_of_a_displacement_is_not_who_displaces(a):
     assert left(engine) == [["left x: displaced by most_recently('x')"], []]
 
 
+def test_why_says_the_same_in_each_tier(a, b):
+    """The reference, which runs clauses on strands, did not say who displaces."""
+
+    def pairs(x, y, restrict, name="pairs"):
+        return correlate(x=x, y=y, yields=lambda x, y: (x, y), restrict=restrict, name=name)
+
+    near, both = pairs(a, b, within(9, "x", "y"), "near"), most_recently("x", "y")
+    of_near = pairs(near, a, both)
+    taken_back = pairs(near, b, retracting() | both | within(4, "x", "y"))
+    once = pairs(a, b, affinely("x") | both)
+    by_key = pairs(a, b, key_by(x=lambda x: x % 2, y=lambda y: y % 2) | both)
+    for output in (near, of_near, taken_back, once, by_key):
+        said = []
+        for tier in ("reference", "in_place"):
+            engine, found = Engine(output, trace=True, tier=tier), []
+            for reactive, value in ((a, 1), (a, 3), (b, 2), (b, 5), (a, 2), (b, 4), (a, 7)):
+                found += engine.push(reactive, value)
+            said.append([str(engine.why(event)) for event in [*engine.pushed, *found]])
+        assert said[0] == said[1]
+        assert output is near or any("displaced by most_recently" in text for text in said[0])
+
+
 def test_a_row_is_displaced_by_its_next_change_and_taken_back_by_its_source(a):
     table, output = rows()
     engine = Engine(output, trace=True)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import sqlite3
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from dsl.alerts import Occasion, Outbox, Subscriptions
+from tests.laws.interruption import Lines
 
 NOON = datetime(2020, 6, 30, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -105,6 +109,47 @@ def test_what_was_noticed_and_how_far_the_feed_is_are_noted_together_or_not_at_a
         assert (outbox.position("feed"), outbox.waiting()) == ((), {})
         assert outbox.notice(wanted(), [at(1, "restricted")], "feed", (7, 9), now=0) == 1
         assert (outbox.position("feed"), outbox.waiting()) == ((7, 9), {"log": 1})
+
+
+def test_a_full_disk_is_told_as_it_is_and_leaves_all_as_it_was() -> None:
+    """SQLite has ended the transaction by itself, and that there was none to take back was told instead."""
+    with closing(Outbox(":memory:")) as outbox:
+        (pages,) = outbox._connection.execute("PRAGMA page_count").fetchone()
+        outbox._connection.execute(f"PRAGMA max_page_count = {pages + 4}")
+        many = [Occasion(ship, "EVA", NOON, "restricted", ("wind",)) for ship in range(1000)]
+        with pytest.raises(sqlite3.OperationalError, match="full"):
+            outbox.notice(wanted(), many, "feed", (1000,), now=0)
+        assert (outbox.position("feed"), outbox.waiting()) == ((), {})
+        assert outbox.notice(wanted(), many[:1], "feed", (1,), now=0) == 1
+
+
+def test_who_is_interrupted_anywhere_has_noted_all_or_nothing_and_may_go_on() -> None:
+    for line in count():
+        interrupted = Lines(KeyboardInterrupt, line)
+        with closing(Outbox(":memory:")) as outbox:
+            with suppress(KeyboardInterrupt):
+                interrupted.run(partial(outbox.notice, wanted(), [at(1, "allowed")], "feed", (7,), now=0))
+            assert not outbox._connection.in_transaction, interrupted.where
+            assert outbox.notice(wanted(), [at(2, "restricted")], "feed", (9,), now=0) == 1
+        if not interrupted.raised:
+            break
+    assert line > 10
+
+
+def test_a_feed_of_fewer_parts_than_before_is_as_far_as_it_was_noted_last() -> None:
+    with closing(Outbox(":memory:")) as outbox:
+        for position in ((5, 6, 7), (8,), (), (2, 3)):
+            outbox.notice(wanted(), [], "feed", position, now=0)
+            assert outbox.position("feed") == position
+
+
+def test_where_nothing_of_a_feed_was_read_nothing_was_told_of_it() -> None:
+    """What an outbox has told of a feed whose position is lost kept another feed from being told."""
+    with closing(Outbox(":memory:")) as outbox:
+        outbox.notice(wanted(), [at(1, "restricted")], "monday", (1,), now=0)
+        outbox._connection.execute("DELETE FROM positions")
+        outbox.begin("tuesday")
+        assert outbox.notice(wanted(), [at(2, "restricted")], "tuesday", (1,), now=0) == 1
 
 
 def test_the_text_of_what_was_sent_is_forgotten_and_its_id_is_not() -> None:

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from concurrent.futures import Future
 from contextlib import closing
+from functools import partialmethod
 from itertools import count
 from pathlib import Path
 from threading import Event
@@ -525,6 +526,40 @@ def test_a_ship_that_is_no_longer_judged_goes(office):
     assert GUNVOR not in by_mmsi(office.board.board({"at": None}))
     assert GUNVOR not in by_mmsi(office.board.board({"at": iso(office.day.start + 4 * HOUR)}))
     assert GUNVOR in by_mmsi(office.board.board({"at": iso(office.day.start + 3 * HOUR)}))
+
+
+@pytest.mark.parametrize("at_once", [1, 1000])
+def test_a_ship_is_there_or_gone_however_often_the_store_was_looked_at(day_and_rules, monkeypatch, at_once):
+    """A board that was started after she had gone had her reports, and said that she was unknown."""
+    for name in ("changes_after", "readings_after"):
+        monkeypatch.setattr(Store, name, partialmethod(getattr(Store, name), most=at_once))
+    store = Store(":memory:")
+    looking = Following(store, day_and_rules[0])
+    seen, lives = [], [(4, "allowed"), (6, GONE), (8, "restricted"), (9, GONE)]
+    for number, (time, status) in enumerate(lives):
+        row = {"mmsi": 1, "name": "EVA", "position": [40.6, -74.0], "destination": "elsewhere", "direction": "still"}
+        readings = [] if status == GONE else [Seen("vessel", "1", time, row), Seen("tide", "battery", time, {})]
+        store.apply(Batch("made", number + 1, time + 1, [Change(time, 1, "EVA", status)], readings))
+        looking.look()
+        _, _, ships, rows, *_ = looking.seen()
+        seen.append([(each.report and each.report.time, each.change and each.change.status) for each in ships])
+        _, _, again, rows_again, *_ = Following(store, day_and_rules[0]).seen()
+        assert again == ships
+        assert {(each.source, each.time) for each in rows} == {(each.source, each.time) for each in rows_again}
+    assert seen == [[(4, "allowed")], [], [(8, "restricted")], []]
+
+
+def test_a_report_that_comes_after_her_end_but_is_older_is_not_hers_any_more(day_and_rules):
+    store = Store(":memory:")
+    following = Following(store, day_and_rules[0])
+    row = {"mmsi": 1, "name": "EVA", "position": [40.6, -74.0], "destination": "elsewhere", "direction": "still"}
+    for number, (changes, readings) in enumerate([
+        ([Change(4, 1, "EVA", "allowed"), Change(9, 1, "EVA", GONE)], [Seen("vessel", "1", 4, row)]),
+        ([Change(7, 1, "EVA", "unknown")], [Seen("vessel", "1", 8, row)]),
+    ]):  # fmt: skip
+        store.apply(Batch("made", number + 1, 10, changes, readings))
+        following.look()
+        assert following.seen()[2] == []
 
 
 def test_the_clock_says_when_the_feed_has_stopped_and_when_the_day_is_over(office):

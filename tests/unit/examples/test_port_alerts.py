@@ -195,6 +195,23 @@ def told_of_two(wanted, *, off=(), lost=inf, within=None):
         return [each.message.body for each in outbox.due("log", now=inf)], store.left
 
 
+def test_started_again_it_knows_no_report_of_a_ship_from_before_she_went(tmp_path, store):
+    """Her next report seemed to give her another name and another berth, which one that goes on did not tell."""
+    wanted = subscribed(tmp_path / "alerts.toml", 'berth = "red-hook"', 'ship = "ANNA"')
+    lives = [
+        ([change(5, 7, "allowed", name="BEA", berth="x")], [ship(5, 7, "x", "BEA")]),
+        ([change(7, 7, GONE, name="BEA", berth="x")], []),
+        ([change(9, 7, "restricted", SHALLOW, name="BEA", berth="x")], []),
+        ([], [ship(10, 7)]),
+    ]
+    with closing(Outbox(tmp_path / "one.db")) as one, closing(Outbox(tmp_path / "each.db")) as each:
+        going_on, told = Alerting(store, wanted, one, nothing), []
+        for number, (changes, readings) in enumerate(lives):
+            written(store, number, 11 + number, changes, readings)
+            told.append((going_on.step(), Alerting(store, wanted, each, nothing).step()))
+    assert all(goes_on == again for goes_on, again in told)
+
+
 def test_whenever_alerts_end_and_are_started_again_they_send_all_that_happened_meanwhile(tmp_path):
     """Ships that came to a berth or got their name meanwhile were not told, and others with a later berth."""
     wanted = subscribed(tmp_path / "alerts.toml", *ASKED)
