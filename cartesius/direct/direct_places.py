@@ -114,9 +114,21 @@ class DirectPlaces:
         lines.add(f"link{p} = {text}")
 
     def find(self, lines: Lines) -> None:
-        """Write what finds out where the new entry comes, if the memory must be asked."""
+        """Write what finds out where the new entry comes, if the memory must be asked, and that it can be compared."""
         slot = self._slot.index
-        lines.add("" if self._is_known else f"places = memory{slot}.places(part{slot})")
+        if not self._is_known:
+            lines.add(f"places = memory{slot}.places(part{slot})")
+            return
+        for index in self._indexes:
+            if any(p in self._dues for p in index):
+                continue  # what is alike has been found out without the time
+            names = [f"link{p}" if p in self._links else f"key{p}" for p in index]
+            are_odd = [
+                f"not is_plain{p}" if p in self._links else f"(type({name}) is not int and type({name}) is not str)"
+                for p, name in zip(index, names, strict=True)
+            ]
+            with lines.under(f"if {' or '.join(are_odd)}:"):
+                lines.add(f"{table_name(slot, index)}.get({joined(names)})  # raises what it would raise later")
 
     def put(self, lines: Lines, dues: Mapping[int, str]) -> None:
         """Write what puts the new entry in."""

@@ -38,7 +38,7 @@ a, b = Reactive("a"), Reactive("b")
 def fates(engine: Engine, slot: str, of: str | None = None) -> dict[str, Any]:
     """What has become of what came to a slot, as far as it is not 0, once all is accounted for."""
     told = engine.stats.fates
-    assert not unaccounted(engine._program.joins)
+    engine._check_invariants()
     (found,) = [one for (join, name), one in told.items() if name == slot and of in (None, join)]
     return {name: n for name, n in attrs.asdict(found).items() if n}
 

@@ -112,10 +112,11 @@ BY_KEY = {
 }
 
 
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
 @pytest.mark.parametrize("name", BY_KEY)
-def test_a_key_whose_comparison_raises_leaves_all_as_it_was(name):
+def test_a_key_whose_comparison_raises_leaves_all_as_it_was(name, tier):
     """An index compared it when the change had begun, and the engine was broken."""
-    engine, twin = (Engine(BY_KEY[name], lateness=9, tier="reference") for _ in range(2))
+    engine, twin = (Engine(BY_KEY[name], lateness=9, tier=tier) for _ in range(2))
     one, other = Key("one"), Key("other")
     first, second = (ships, berths) if name == "foreign_join" else (left, right)
 
