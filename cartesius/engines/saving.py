@@ -65,6 +65,7 @@ def save(engine: Engine) -> dict[str, Any]:
         return save_engine(engine, _in_rows)
     assert isinstance(engine._compiled, Compiled)  # Invariant: it holds the columns
     engine._compiled.keep_rows()
+    engine._program.world.journal.clear()
     return {**save_engine(engine, lambda join, slot, places: []), "columns": [list(state.retained) for state in states]}
 
 

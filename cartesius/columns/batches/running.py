@@ -194,6 +194,7 @@ class Compiled:
         self.keep_rows()
         for stage, part in parts:
             stage.store(part, set())
+        self.program.world.journal.clear()
 
     def _about(
         self, table: Reactive, key: Any, states: Sequence[State | KeyedState]
@@ -266,10 +267,12 @@ class Compiled:
             engine._steps.is_running = True
             with np.errstate(all="ignore"):
                 emitted = events_of(as_table(self._given(self._through(found)), has_tables=has_tables))
-        except _CANNOT:
-            return None
-        finally:
             engine._steps.is_running = False
+        except BaseException as error:
+            engine._steps.is_running = False
+            if isinstance(error, _CANNOT):
+                return None
+            raise
         self._commit(engine, found, Ran(0, found.late, None))
         return emitted
 

@@ -91,9 +91,11 @@ def _ended(engine: EngineCore, end: Callable[[], list[Event]]) -> list[Event]:
     state, the clock moves past everything instead. Restrictions that ask when an input ends are not compiled, so
     columns never own the state of one.
     """
-    emitted = compiled_of(engine).advance(engine, FAR)
+    compiled = compiled_of(engine)
+    emitted = compiled.advance(engine, FAR)
     engine._journal.is_open = False
-    return end() if emitted is None else emitted
+    is_over = emitted is not None and compiled.next_deadline() == (None,)
+    return (emitted or []) + ([] if is_over else end())
 
 
 def _flat(table: pa.Table, output: Reactive, name: str, timeline: Timeline) -> pa.Table:

@@ -98,6 +98,8 @@ class ForeignKeys(TableStage):
 
     def made_of(self, state: State, key: Any) -> State | None:
         """Return the row of that key, and those that it names, by whatever way."""
+        if len({id(slot.memory) for slot in self.join.slots}) < len(state.retained):
+            return None  # the rows that one slot names are those that are stored
         keys: list[set[Any]] = [set() for _ in state.retained]
         keys[self.root] = {key}
         rows = list(state.retained)

@@ -14,12 +14,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from cartesius import CartesiusError, Reactive, correlate, run_frames
+from cartesius import CartesiusError, Engine, Reactive, correlate, run_frames
 from cartesius.errors import InvalidArgument
 from restrictions import as_table, key_by, most_recently, optionally, retracting, tumbling, within, without
 from restrictions.streams import filter_, map_
 from restrictions.tables import aggregate, count, max_, sum_
-from restrictions.windows import on_close
+from restrictions.windows import on_close, session
 
 order, payment = Reactive("order"), Reactive("payment")
 paid = correlate(
@@ -404,3 +404,20 @@ def test_of_a_column_an_array_is_a_list_and_a_map_a_record():
     assert row["value"] == 9
     with pytest.raises(InvalidArgument, match=r"\(list<.*>\) and .* \(tuple\) .*an array is a list here"):
         run_frames(filter_(Reactive("x"), lambda x: x.tags == ("p",)), {"x": frame}, at="time")
+
+
+FAR = 1 << 60
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        correlate(x=order, yields=lambda x: x.id, restrict=without(payment, after="x", within=FAR)),
+        aggregate(order, count, by="id", restrict=session(FAR, report=on_close)),
+        aggregate(order, count, by="id", restrict=tumbling(FAR, report=on_close)),
+    ],
+)
+def test_the_end_decides_what_is_due_however_far_that_is(output):
+    frames = {"order": pa.table({"id": [7], "at": [5]}), "payment": pa.table({"id": [1], "at": [1]})}
+    mine = {name: frame for name, frame in frames.items() if name in Engine(output).inputs}
+    assert run_frames(output, mine, at="at").num_rows == 1

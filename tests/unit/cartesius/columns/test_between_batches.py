@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cartesius import Engine
+from cartesius import Engine, Reactive
 from cartesius.columns.batches import single_rows
 from cartesius.columns.results import events_of
-from restrictions.tables import aggregate, sum_
+from restrictions.tables import aggregate, foreign_join, left_join, map_table, sum_
 from restrictions.windows import final, on_close, session, sliding, tumbling
 from tests.conservation import agree
 from tests.unit.cartesius.columns import stream_traces, table_traces, test_keyed_state
@@ -84,12 +84,39 @@ def test_tables_are_read_as_columns_own_them(tree, trace, cuts, draw):
             if not table.table:
                 continue
             assert draw.random() < 0.5 or engine.stats == reference.stats
-            for key in draw.sample([0, 1, 2, 3, 1.0, True, None, "1", (0, 1), float("nan")], 4):
+            for key in (*draw.sample(range(4), 2), *draw.sample([None, "1", 1.0, True, (0, 1), float("nan")], 2)):
                 assert engine.lookup(table, key, "none") == reference.lookup(table, key, "none")
+                assert not engine._journal
             if draw.random() < 0.3:
                 assert engine.query(table) == reference.query(table)
                 assert list(engine.query(table)) == list(reference.query(table))
     assert engine.stats == reference.stats
+
+
+STAFF = Reactive("staff", table=True)
+BOSSES = foreign_join(STAFF, STAFF, on=lambda row: row.boss, how="left")
+OF_THEMSELVES = {
+    "bosses": BOSSES,
+    "known bosses": foreign_join(STAFF, STAFF, on=lambda row: row.boss),
+    "their bosses": foreign_join(BOSSES, STAFF, on=lambda pair: pair[0].boss, how="left"),
+    "bosses, changed": map_table(BOSSES, lambda pair: (pair[1], 1)),
+    "both": left_join(STAFF, STAFF),
+}
+
+
+@pytest.mark.parametrize("name", OF_THEMSELVES)
+def test_a_table_that_names_itself_is_read_as_columns_own_it(name):
+    draw, program = random.Random(f"themselves/{name}"), OF_THEMSELVES[name]
+    engine: Any
+    engine, reference = (Engine(program, tier=tier) for tier in (None, "reference"))
+    for turn in range(6):
+        keys = [draw.randrange(6) for _ in range(4)]
+        rows = {"key": keys, "boss": [draw.randrange(7) for _ in keys], "at": [turn] * len(keys)}
+        for each in (engine, reference):
+            each.push_many({STAFF: rows})
+        assert engine._compiled.states is not None
+        for key in range(7):
+            assert engine.lookup(program, key, "none") == reference.lookup(program, key, "none")
 
 
 @pytest.mark.parametrize("name", TOTALS)
