@@ -157,23 +157,24 @@ class Compiled:
         journal.is_open = False
 
     def keep_rows(self) -> None:
-        """Bring the rows of tables that are kept once for all up to date."""
-        if not self.kept:
-            return
-        journal = self.program.world.journal
-        was_open, journal.is_open = journal.is_open, True
-        changes, self.kept = self.kept, {}
-        for table, parts in changes.items():
+        """Bring the rows of tables that are kept once for all up to date; who is interrupted in it may begin again."""
+        for table, parts in self.kept.items():
             keep(self.program.kept[table], parts)
-        journal.is_open = was_open
+        self.kept = {}
 
     def lend(self) -> None:
-        """Bring the objects up to date, to be read: columns go on owning the state."""
+        """Bring the objects up to date, to be read: columns go on owning the state, also if it is interrupted."""
         if self.states is None or self._lent == self._now:
             return
-        states = self.states
-        self.settle()
-        self.states, self._lent = states, self._now
+        states, journal = self.states, self.program.world.journal
+        try:
+            self.settle()
+            self.states, self._lent = states, self._now
+        except BaseException:
+            self.states, journal.is_open = states, True
+            journal.clear()
+            journal.is_open = False
+            raise
 
     @property
     def _now(self) -> tuple[int, Time]:

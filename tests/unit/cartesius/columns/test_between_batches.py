@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cartesius import Engine, Reactive
+from cartesius import Engine, Reactive, Update
 from cartesius.columns.batches import single_rows
 from cartesius.columns.results import events_of
 from restrictions.tables import aggregate, foreign_join, left_join, map_table, sum_
@@ -135,3 +135,27 @@ def test_totals_are_read_as_columns_own_them(name):
         assert engine.query(program) == reference.query(program)
     assert engine._compiled.states is not None
     assert engine.stats == reference.stats
+
+
+READS = {
+    "query": lambda engine, table: engine.query(table),
+    "lookup": lambda engine, table: engine.lookup(table, 2),
+    "snapshot": lambda engine, table: Engine.restore(engine.snapshot(), table).query(table),
+}
+
+
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("name", ["bosses", "both"])
+def test_who_is_interrupted_as_it_reads_may_read_again(name, read):
+    program = OF_THEMSELVES[name]
+    engine: Any
+    engine, twin = Engine(program), Engine(program)
+    for turn in range(3):
+        for each in (engine, twin):
+            each.push_many({STAFF: {"key": [1, 2, turn], "boss": [turn, 1, 2], "at": [turn] * 3}})
+        (stage,) = engine._compiled.stages
+        with mock.patch.object(stage, "store", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+            READS[read](engine, program)
+        assert READS[read](engine, program) == READS[read](twin, program)
+    assert engine.push(STAFF, Update(1, {"boss": 1})) == twin.push(STAFF, Update(1, {"boss": 1}))
+    assert engine.snapshot() == twin.snapshot()
