@@ -1,6 +1,7 @@
 """What a small batch costs where much is held, beside the same where little is.
 
-It is measured alone, with a push after each, and with what has come since the last one saved (`Engine.changes_since`).
+It is measured alone, with a push after each, with the clock moved after each (`Engine.advance`), and with what has come
+since the last one saved (`Engine.changes_since`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from bench.sheets import Sheet, verdict
 from cartesius import Engine, Reactive, Update, correlate
-from restrictions import affinely, aligning, key_by, most_recently, session, tumbling, within
+from restrictions import affinely, aligning, key_by, most_recently, optionally, session, tumbling, within, without
 from restrictions.tables import aggregate, foreign_join, inner_join, mean, sum_
 
 if TYPE_CHECKING:
@@ -30,6 +31,16 @@ PROGRAMS: Final[dict[str, tuple[Callable[[], Any], Reactive, Reactive]]] = {
     ),
     "band": (
         lambda: correlate(x=A, y=B, yields=lambda x, y: (x.v, y.v), restrict=SAME | within(10**12, "x", "y")), A, B,
+    ),
+    "left join of a band": (
+        lambda: correlate(
+            x=A, y=B, yields=lambda x, y: (x.v, y and y.v), restrict=SAME | optionally("y") | within(10**12, "x", "y")
+        ), A, B,
+    ),
+    "A without B": (
+        lambda: correlate(
+            x=A, yields=lambda x: x.v, restrict=key_by(x="k", b="k") | without(B, after="x", within=10**12)
+        ), A, B,
     ),
     "latest by key in windows": (
         lambda: correlate(
@@ -55,7 +66,7 @@ PROGRAMS: Final[dict[str, tuple[Callable[[], Any], Reactive, Reactive]]] = {
     "foreign-key join of tables": (lambda: foreign_join(U, T, on=lambda value: value % 10_000), T, U),
 }  # fmt: skip
 MOST: Final = 2.0
-KINDS: Final = (("", 1_000), (" and a push", 100), (", and saved", 1_000))
+KINDS: Final = (("", 1_000), (" and a push", 100), (" and the clock", 100), (", and saved", 1_000))
 """What follows each batch, and how many rows that has."""
 
 
@@ -100,6 +111,8 @@ def milliseconds(name: str, held: int, rows: int, times: int, draw: Any, then: s
         engine.push_many(given)
         if "push" in then:
             engine.push(right, value, at=now)
+        if "clock" in then:
+            engine.advance(now)
         if mark is not None:
             engine.changes_since(mark)
             mark = engine.mark()

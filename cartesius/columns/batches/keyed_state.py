@@ -11,14 +11,14 @@ Invariant: what is held is what is on the shelves, but for what the clock has pa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import numpy as np
 
 from cartesius.columns.batches.shelves import Shelf
 from cartesius.columns.groups.key_numbers import KeyNumbers
-from cartesius.columns.stages.stages import State
+from cartesius.columns.stages.stages import Stage, State
 from cartesius.columns.vectors.ordering import single
 from cartesius.columns.vectors.vectors import Leaf, Struct
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.rows import Rows
-    from cartesius.columns.stages.stages import Moment, Outcome, Stage
+    from cartesius.columns.stages.stages import Moment, Outcome
     from cartesius.columns.vectors.vectors import Vector
 
     Ints = NDArray[np.int64]
@@ -73,6 +73,14 @@ class KeyedState:
     def whole(self) -> State:
         """All of it."""
         return self._of([shelf.all() for shelf in self._shelves])
+
+    @property
+    def counted(self) -> State:
+        """All of it; or, where nothing has left that is on the shelves still, what can be counted but not read."""
+        if type(self.stage).as_rows is not Stage.as_rows or (self._clock is not None and self.stage.keeps_time):
+            return self.whole
+        rows: Any = [range(shelf.held) for shelf in self._shelves]
+        return State(tuple(rows), self.more)
 
     def _of(self, retained: Sequence[Rows | None]) -> State:
         """Return the state of some rows, without what the clock has passed."""

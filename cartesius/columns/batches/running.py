@@ -21,7 +21,7 @@ from cartesius.columns.batches.batch_times import advanced, by_the_clock, is_all
 from cartesius.columns.batches.fates import Counting, balance, held_of
 from cartesius.columns.batches.feeds import Feed, fed, lists_of
 from cartesius.columns.batches.kept import as_flow, keep, latest
-from cartesius.columns.batches.keyed_state import ByKey, Change, whole
+from cartesius.columns.batches.keyed_state import ByKey, Change, KeyedState, whole
 from cartesius.columns.batches.keyless import Keyless
 from cartesius.columns.batches.plans import plan
 from cartesius.columns.batches.row_by_row import is_table, no_table, one_by_one
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cartesius.columns.batches.kept import Parts
-    from cartesius.columns.batches.keyed_state import KeyedState
     from cartesius.columns.stages.stages import Counts, Late, Stage, State
     from cartesius.core.engine_core import EngineCore
     from cartesius.data.events import Event, Time
@@ -222,7 +221,7 @@ class Compiled:
         """
         found: dict[int, Counts] = {}
         for stage, state in zip(self.stages, self.states or (), strict=self.states is not None):
-            one = stage.counts(whole(state))
+            one = stage.counts(state.counted if isinstance(state, KeyedState) else state)
             if one is None:
                 return None
             found[stage.join.number] = one

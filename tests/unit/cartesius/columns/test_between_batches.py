@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, Update
-from cartesius.columns.batches import single_rows
+from cartesius.columns.batches import keyed_state, single_rows
 from cartesius.columns.results import events_of
 from restrictions.tables import aggregate, foreign_join, left_join, map_table, sum_
 from restrictions.windows import final, on_close, session, sliding, tumbling
@@ -46,13 +46,16 @@ def _events(draw: random.Random, n: int, since: int) -> list[tuple[int, int, int
 
 @pytest.mark.parametrize("lateness", [None, 0, 3])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_columns_decide_and_tell(name: str, lateness: int | None) -> None:
+def test_columns_decide_and_tell(name: str, lateness: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if lateness != 3:  # by key
+        monkeypatch.setattr(keyed_state, "LEAST", 0)
+        monkeypatch.setattr(keyed_state, "SMALL", 1)
     draw, program = random.Random(f"between batches/{name}"), PROGRAMS[name]()
     engine: Any
     engine, reference = (Engine(program, lateness=lateness, tier=tier) for tier in (None, "reference"))
     inputs = [one for one in (A, B) if one in engine.inputs.values()]
-    for turn in range(2):
-        events = [event for event in _events(draw, 90, 70 * turn) if event[0] < len(inputs)]
+    for turn in range(3):
+        events = [event for event in _events(draw, 120 - 90 * (turn > 0), 70 * turn) if event[0] < len(inputs)]
         expected = stream_traces.exactly(stream_traces.push(reference, inputs, events))
         found = events_of(engine.push_many(stream_traces.batch_of(inputs, events)))
         assert stream_traces.exactly(found) == expected
