@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 
 _FEW: Final = 8
+"""Of fewer events all are looked at in no time."""
 
 
 class Absences:

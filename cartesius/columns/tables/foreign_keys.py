@@ -9,7 +9,7 @@ Source: DESIGN 4 (the overlap join of versions); SEMANTICS 2.5 and 2.6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -20,7 +20,7 @@ from cartesius.columns.stages.rows import BEFORE, nothing
 from cartesius.columns.stages.stages import Outcome, State
 from cartesius.columns.tables.causes import OfParts, OfSteps
 from cartesius.columns.tables.table_rows import NOTHING, ByKey, by_key, followed, hot_codes
-from cartesius.columns.tables.table_stages import FOUND, TableStage
+from cartesius.columns.tables.table_stages import TableStage
 from cartesius.columns.tables.timelines import Found, Timeline, shown
 from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.ordering import bisected
@@ -76,7 +76,7 @@ class ForeignKeys(TableStage):
 
     def __init__(self, join: Join, output: Output, missing: Sequence[bool], root: int, names: Sequence[Naming]) -> None:
         super().__init__(join, output, missing)
-        self.root = root
+        self.root, self.roots = root, (root,)
         self.names = names
         self.links = [(one.of, one.slot) for one in names]
         self.probes = [Code(f"key_{one.slot}_by_{one.of}", one.by, {join.slots[one.of].name: one.of}) for one in names]
@@ -95,20 +95,6 @@ class ForeignKeys(TableStage):
         there = np.arange(len(rows)) if rows.deletes is None else np.flatnonzero(~rows.deletes)
         found: Vector = self.probes[link].values(len(there), Parts(rows, there))
         return found
-
-    def made_of(self, state: State, key: Any) -> State | None:
-        """Return the row of that key, and those that it names, by whatever way."""
-        if len({id(slot.memory) for slot in self.join.slots}) < len(state.retained):
-            return None  # the rows that one slot names are those that are stored
-        keys: list[set[Any]] = [set() for _ in state.retained]
-        keys[self.root] = {key}
-        rows = list(state.retained)
-        rows[self.root] = self.under(self.root, rows[self.root], keys[self.root])
-        for link, (of, slot) in enumerate(self.links):
-            naming = rows[of]
-            keys[slot] |= set() if naming is None else set(self.named(link, naming).to_list())
-            rows[slot] = self.under(slot, rows[slot], keys[slot])
-        return State(tuple(rows), state.more) if all(type(one) in FOUND for some in keys for one in some) else None
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Split the versions of the first slot by those of the others."""

@@ -8,7 +8,7 @@ Source: DESIGN 4 (versions are disjoint per key, and their overlap join is a mer
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,14 +16,14 @@ from cartesius.columns.stages.rows import BEFORE, nothing
 from cartesius.columns.stages.stages import Outcome, State
 from cartesius.columns.tables.causes import OfParts, OfRows, OfSteps
 from cartesius.columns.tables.table_rows import NOTHING, by_key, changes_something, followed, has_null, hot_codes
-from cartesius.columns.tables.table_stages import FOUND, TableStage
+from cartesius.columns.tables.table_stages import TableStage
 from cartesius.columns.tables.timelines import Found, Timeline, shown
 from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.ordering import begins, by_code, by_position
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.tables.causes import Causes
     from cartesius.columns.tables.table_rows import Versions
-    from cartesius.columns.tables.table_stages import Fates
+    from cartesius.columns.tables.table_stages import Fates, Output
     from cartesius.columns.vectors.vectors import Indices, Vector
+    from cartesius.correlations.join_shape import Join
 
 
 class SameKey(TableStage):
@@ -41,16 +42,13 @@ class SameKey(TableStage):
     how = "sort by key, carry the row of each slot forward"
     tells_gates = True
 
+    def __init__(self, join: Join, output: Output, missing: Sequence[bool]) -> None:
+        super().__init__(join, output, missing)
+        self.roots = range(len(join.slots))
+
     def split(self, slot: int, rows: Rows) -> Vector | None:
         """Return the keys of the rows."""
         return self.keyed(slot, rows)
-
-    def made_of(self, state: State, key: Any) -> State | None:
-        """Return the rows of that key."""
-        if type(key) not in FOUND:
-            return None
-        rows = [self.under(slot, rows, {key}) for slot, rows in enumerate(state.retained)]
-        return State(tuple(rows), state.more)
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Carry the rows of each key forward."""

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     Fates: TypeAlias = Mapping[int, Mapping[Fate | None, int]]
 
 
-FOUND: Final = frozenset({int, str, NoneType})
+_FOUND: Final = frozenset({int, str, NoneType})
 """The types of keys that are found by what equals them, whatever columns hold them as."""
 DROPPING: Final = frozenset({Let, Recall, Announce})
 """What drops changes: of a table those that change nothing."""
@@ -84,6 +84,7 @@ class TableStage(Stage):
 
     how = ""
     tells_gates = False  # whether it tells what a gate of one slot has dropped
+    roots: Sequence[int] = ()  # the slots whose rows have the keys of the table's; none: it does not know
 
     def __init__(self, join: Join, output: Output, missing: Sequence[bool]) -> None:
         super().__init__(join)
@@ -140,13 +141,22 @@ class TableStage(Stage):
         return Rows(payload, none, none, none, none, np.full(len(rows), BEFORE, np.int64), keys)
 
     def about(self, state: State, key: Any) -> State | None:
-        """Return the rows that the row of a key is made of; of totals none, as they stand beside."""
-        none = State((None,) * len(self.join.slots), state.more)
-        return self.made_of(state, key) if self.output.reads_rows else none
-
-    def made_of(self, state: State, key: Any) -> State | None:
-        """Return the rows that the row of a key is made of, or None."""
-        return None
+        """Return the rows that the row of a key is made of: its own, and what these name; of totals none but those."""
+        n = len(self.join.slots)
+        if not self.output.reads_rows:
+            return State((None,) * n, state.more)
+        is_shared = len({id(slot.memory) for slot in self.join.slots}) < n  # then one slot's rows alone are stored
+        if not self.roots or (is_shared and self.links):
+            return None
+        keys: list[set[Any]] = [{key} if slot in self.roots else set() for slot in range(n)]
+        rows = list(state.retained)
+        for slot in self.roots:
+            rows[slot] = self.under(slot, rows[slot], keys[slot])
+        for link, (of, slot) in enumerate(self.links):
+            naming = rows[of]
+            keys[slot] |= set() if naming is None else set(self.named(link, naming).to_list())
+            rows[slot] = self.under(slot, rows[slot], keys[slot])
+        return State(tuple(rows), state.more) if all(type(one) in _FOUND for some in keys for one in some) else None
 
     def under(self, slot: int, rows: Rows | None, keys: Collection[Any]) -> Rows | None:
         """Return the rows of a slot under some keys, ints or strings."""
