@@ -19,6 +19,7 @@ from cartesius.columns.batches.keyed_state import Change, KeyedState, NotSplit, 
 from cartesius.columns.batches.row_by_row import payloads_of
 from cartesius.columns.stages.rows import FAR
 from cartesius.columns.stages.stages import UNKNOWN, Moment, State
+from cartesius.columns.vectors.ordering import ascends
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.data.events import EARLIEST, Event
 
@@ -63,8 +64,7 @@ def by_the_clock(
         clock = np.full(feed.steps, int(world.clock), np.int64)
     else:
         latest = ends if engine._world.latest == EARLIEST else np.maximum(ends, int(engine._world.latest))
-        clock = np.maximum.accumulate(latest)
-        clock -= lateness
+        clock = (latest if ascends(latest) else np.maximum.accumulate(latest)) - lateness
         if world.clock != EARLIEST:
             np.maximum(clock, int(world.clock), out=clock)
         if any(item[3].join in timeless for item in world.deadlines.heap):

@@ -24,6 +24,7 @@ from cartesius.columns.stages.rows import Rows
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.key_codes import nulls
 from cartesius.columns.vectors.normalising import column_of, normalised, wrapped
+from cartesius.columns.vectors.ordering import ascends
 from cartesius.columns.vectors.vectors import KIND, RECORD, TUPLE, Struct, Vector
 from cartesius.data.records import TAKEN, Record, taken
 from cartesius.errors import InvalidArgument, NotStorable
@@ -255,7 +256,7 @@ class _Columns:
         if positions is None:
             positions = np.arange(self.length, dtype=np.int64)
         rows = Rows(self.payload, start, end, none, none, positions, self.key, self.deletes)
-        return rows if (np.diff(positions) > 0).all() else rows.take(np.argsort(positions, kind="stable"))
+        return rows if ascends(positions, strictly=True) else rows.take(np.argsort(positions, kind="stable"))
 
 
 def _positions(given: Sequence[_Columns]) -> dict[str, NDArray[np.int64]]:

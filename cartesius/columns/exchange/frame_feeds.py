@@ -22,6 +22,7 @@ from cartesius.columns.batches.feeds import Feed
 from cartesius.columns.stages.rows import FAR, Rows
 from cartesius.columns.vectors.key_codes import nulls
 from cartesius.columns.vectors.normalising import normalised, wrapped
+from cartesius.columns.vectors.ordering import ascends
 from cartesius.columns.vectors.vectors import KIND, RECORD, TUPLE, Struct, Vector
 from cartesius.data.records import TAKEN, taken
 from cartesius.errors import InvalidArgument, NotStorable, near
@@ -235,7 +236,7 @@ def timeline(given: Sequence[Given]) -> Timeline:
     times = [timed[one.name][0] if one.name in timed else np.full(one.table.num_rows, first, np.int64) for one in given]
     every = np.concatenate(times)
     positions = np.arange(len(every), dtype=np.int64)
-    if (np.diff(every) < 0).any():
+    if not ascends(every):
         positions[np.argsort(every, kind="stable")] = np.arange(len(every))
     ends = np.cumsum([len(one) for one in times])[:-1]
     parts = zip(given, times, np.split(positions, ends), strict=True)
@@ -246,7 +247,7 @@ def timeline(given: Sequence[Given]) -> Timeline:
 def _rows(one: Given, at: NDArray[np.int64], positions: NDArray[np.int64]) -> Rows:
     none = np.zeros(len(at), np.int64)
     rows = Rows(one.payload(), at, at, none, none, positions, one.keys(), one.deletes())
-    return rows if (np.diff(positions) > 0).all() else rows.take(np.argsort(positions, kind="stable"))
+    return rows if ascends(positions, strictly=True) else rows.take(np.argsort(positions, kind="stable"))
 
 
 def _common(kinds: Mapping[str, Any]) -> pa.DataType | None:

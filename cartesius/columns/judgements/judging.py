@@ -26,6 +26,7 @@ from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.turns import numbered
 from cartesius.columns.vectors.arithmetic import apply
 from cartesius.columns.vectors.lanes import Truth, truth, vector_of
+from cartesius.columns.vectors.ordering import ascends
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar
 from cartesius.data.generated import commented
 from cartesius.expressions.expressions import show
@@ -185,7 +186,7 @@ class Judging(Stage):
             )
         assert subject.key is not None  # Invariant: it is a table
         flow = Flow(since, value, start, end, None, subject.key.take(rows), deletes)
-        if (np.diff(since) > 0).all():
+        if ascends(since, strictly=True):
             return flow
         is_new = was == MISSING
         number = subject.number[np.where(is_new, rows, was)]

@@ -18,14 +18,13 @@ import numpy as np
 from cartesius.columns.bodies.coding import codes_under
 from cartesius.columns.bodies.computed import Keys
 from cartesius.columns.bodies.vectorising import ColumnarBody, heading
-from cartesius.columns.stages.candidates import Parts
-from cartesius.columns.stages.rows import joined, no_rows, nothing
+from cartesius.columns.stages.candidates import Parts, whole
+from cartesius.columns.stages.rows import Flow, joined, no_rows, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State, count_of
 from cartesius.columns.stages.stored_rows import entries_of, load_rows, rows_of, store_rows
 from cartesius.columns.streams.expiring import first_asked
 from cartesius.columns.streams.shapes import not_plain
-from cartesius.columns.streams.zipping import flow_of
-from cartesius.columns.vectors.ordering import bisected, by_code
+from cartesius.columns.vectors.ordering import LAST, ascends, by_code
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
 from cartesius.data.events import EARLIEST
 from cartesius.data.queues import Queue
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.bodies.computed import Component
-    from cartesius.columns.stages.rows import Flow, Rows
+    from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Counts, Moment
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.installations import Installed
@@ -47,8 +46,8 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-_KNOWN: Final = frozenset({KeyBy, Never})
 _BITS: Final = 62
+_KNOWN: Final = frozenset({KeyBy, Never})
 
 
 @attrs.frozen(eq=False)
@@ -89,7 +88,7 @@ class NotAfter(Stage):
         before: Waiting = state.more
         fresh = arriving.get(self.anchor.index)
         if fresh is not None and len(fresh):  # a body is asked when a row is complete, whether or not it comes
-            self._given(fresh, np.arange(len(fresh)), fresh.position)
+            self._values(whole(fresh, self._keys_for_body(fresh)))
         held = _together(before.rows, fresh)
         absent = _together(state.retained[self.absent.index], arriving.get(self.absent.index))
         if moment.clock is None or not moment.meets_deadlines or not len(moment.clock):
@@ -123,7 +122,7 @@ class NotAfter(Stage):
             decided = decided[~_forbidden(held, mine, decided, absent, others, count, self.duration)]
         due = held.end[decided] + self.duration
         position = np.searchsorted(clock, due, side="right")
-        if (np.diff(due) <= 0).any():
+        if not ascends(due, strictly=True):
             asked = self._asked(held, absent)[decided]
             sign = 1 if self.join.batch.rank.is_oldest_first else -1
             order = np.lexsort((sign * decided, asked, due))
@@ -136,14 +135,18 @@ class NotAfter(Stage):
         sides = [(slot, rows) for slot, rows in there if rows is not None]
         return first_asked(self.never, self.keys, sides, [rows.end for _, rows in sides])[0]
 
-    def _given(self, rows: Rows, chosen: Ints, position: Ints, turn: Ints | None = None) -> Flow:
-        parts: list[Parts] = []
-        for slot in self.join.slots:
-            if slot is self.anchor:
-                parts.append(Parts(rows, chosen, key=None if self.key is None else self.key(rows)))
-            else:
-                parts.append(Parts(no_rows(), np.full(len(chosen), MISSING), may_miss=True))
-        return attrs.evolve(flow_of(self.body, parts, position), turn=turn)
+    def _given(self, rows: Rows, chosen: Ints, position: Ints, turn: Ints) -> Flow:
+        parts = Parts(rows, chosen, key=self._keys_for_body(rows))
+        start, end = parts.times
+        return Flow(position, self._values(parts), start, end, turn=turn)
+
+    def _values(self, parts: Parts) -> Vector:
+        """Return what rows yield."""
+        nobody = Parts(no_rows(), np.full(len(parts), MISSING), may_miss=True)
+        return self.body.values([parts if slot is self.anchor else nobody for slot in self.join.slots])[0]
+
+    def _keys_for_body(self, rows: Rows) -> Vector | None:
+        return None if self.key is None else self.key(rows)
 
     # -- state by key --------------------------------------------------------------------------------------------------
 
@@ -233,30 +236,34 @@ def _forbidden(
     """Return which of the rows that are decided an event of their key forbids, by its time."""
     first = int(min(held.end.min(), absent.end.min()))
     span = int(max(held.end.max(), absent.end.max())) - first + 1
-    if count.bit_length() + span.bit_length() > _BITS:
+    duration = min(duration, span)
+    width = span + duration  # a key's places are so far from the next one's that none of these is near
+    if count.bit_length() + width.bit_length() > _BITS:
         raise NotColumnar("keys and times take more than 64 bits together")
-    places = others * span + (absent.end - first)
+    places = others * width + (absent.end - first)
     order = _by_key_and_time(others, count, absent.end, places)
-    ordered = places[order]
+    ordered = np.append(places[order], LAST)
     end, code = held.end[decided], mine[decided]
-    asked = code * span + (end - first)
-    after = bisected(ordered, asked, _by_key_and_time(code, count, end, asked))
-    there = after < len(ordered)
-    next_ = np.where(there, ordered[np.minimum(after, len(ordered) - 1)], -1)
-    found: NDArray[np.bool_] = there & (next_ // span == code) & (next_ - asked <= duration)
-    is_point = absent.start == absent.end
-    if (ordered[after - 1] == asked).any() and is_point.any():  # of one time, what has come later forbids
-        points = order[is_point[order]]
-        tied = np.searchsorted(places[points], asked, side="right") - 1
-        last = points[np.maximum(tied, 0)]
-        is_tied = (tied >= 0) & (places[last] == asked) & (held.start[decided] == end)
-        found |= is_tied & (absent.number[last] > held.number[decided])
+    asked = code * width + (end - first)
+    in_order = _by_key_and_time(code, count, end, asked)
+    query = asked[in_order]  # bisection in order stays in the caches
+    after, found = ordered[np.searchsorted(ordered, query)], np.empty(len(query), np.bool_)
+    is_tied = after == query
+    if is_tied.any():
+        after = ordered[np.searchsorted(ordered, query, side="right")]
+    found[in_order] = after - query <= duration
+    tied = in_order[is_tied]
+    points, tied = order[(absent.start == absent.end)[order]], tied[held.start[decided[tied]] == end[tied]]
+    if len(points) and len(tied):  # of points of one time, what has come later forbids
+        last = points[np.maximum(np.searchsorted(places[points], asked[tied], side="right") - 1, 0)]
+        comes_later = absent.number[last] > held.number[decided[tied]]
+        found[tied] |= (places[last] == asked[tied]) & comes_later
     return found
 
 
 def _by_key_and_time(codes: Ints, count: int, times: Ints, places: Ints) -> Ints:
     """Return the order of ``places``, which are keys and times: where times ascend that of the keys is enough."""
-    return np.argsort(places, kind="stable") if (np.diff(times) < 0).any() else by_code(codes, count)
+    return by_code(codes, count) if ascends(times) else np.argsort(places, kind="stable")
 
 
 def _last(forgotten: float, ends: Ints) -> float:

@@ -9,6 +9,7 @@ Source: SEMANTICS 3.8 and 3.10.
 
 from __future__ import annotations
 
+from functools import reduce
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -87,8 +88,7 @@ class Expiring:
         due = [mine for one in self.settled if (mine := due_of(one, slot, rows)) is not None]
         if self.frees_in_turn and self.spans is not None:
             due.append(ends_of(rows) + self.spans.lateness - 1)
-        found: NDArray[np.int64] | None = np.minimum.reduce(due) if due else None
-        return found
+        return reduce(np.minimum, due) if due else None
 
     def turns(self, keys: Keys, rows: Sequence[Rows | None], found: Ints) -> tuple[Ints, Ints]:
         """Return the turns of candidates in two slots, of which those with one part come as that leaves; and the order.

@@ -22,7 +22,7 @@ from cartesius.columns.stages.rows import BEFORE
 from cartesius.columns.streams.band_pairs import FAR, near
 from cartesius.columns.streams.bands import KNOWN_OF_BANDS, Near, in_order
 from cartesius.columns.streams.shapes import Shape, shape_of
-from cartesius.columns.vectors.ordering import by_code
+from cartesius.columns.vectors.ordering import ascends, by_code
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
 from cartesius.plan.nodes import InSequence, Until, Within
 
@@ -58,10 +58,10 @@ class Following(Near):
         if self.contiguity == "any":
             found = self._in_any_order(rows, codes, nobody)
             return len(found[0]), *in_order(rows, found, is_oldest_first=self.shape.is_oldest_first)
-        found = self._next(rows, codes, nobody, moment.steps)
-        position = rows[-1].position[found[-1]]
-        order = np.lexsort((found[0] if self.shape.is_oldest_first else -found[0], position))  # the first decides all
-        return len(order), position[order], [chosen[order] for chosen in found]
+        found, position = self._next(rows, codes, nobody, moment.steps)
+        turn = slice(None) if self.shape.is_oldest_first else slice(None, None, -1)
+        order = by_code(position[turn], moment.steps)  # of one last part, rows are in order by their first
+        return len(order), position[turn][order], [chosen[turn][order] for chosen in found]
 
     def _in_any_order(self, rows: list[Rows], codes: list[Ints], nobody: int) -> Sequence[Ints]:
         starts, ends = [one.start for one in rows], [one.end for one in rows]
@@ -71,20 +71,24 @@ class Following(Near):
             follow &= _precede(rows[before], found[before], rows[after], found[after])
         return [chosen[follow] for chosen in found]
 
-    def _next(self, rows: list[Rows], codes: list[Ints], nobody: int, steps: int) -> Sequence[Ints]:
+    def _next(self, rows: list[Rows], codes: list[Ints], nobody: int, steps: int) -> tuple[Sequence[Ints], Ints]:
+        """Return the rows that are next to each other, key by key, and the steps of the last ones."""
         line = _line(rows, codes, nobody, steps)
-        at = np.flatnonzero(line.slot == 0)
+        at = np.flatnonzero(line.is_of(0))
         parts = [at]
         for slot in range(1, len(rows)):
-            at = line.next_of(slot, at) if self.contiguity == "relaxed" else line.next_of_any(slot, at)
-            is_there = at != MISSING
-            parts = [*(part[is_there] for part in parts), at := at[is_there]]
-        found = [line.row[part] for part in parts]
-        kept = rows[-1].position[found[-1]] > BEFORE  # else it was given before
-        for bound in self.bounds:
-            since = rows[bound.since].start if bound.from_start else rows[bound.since].end
-            kept &= rows[bound.of].end[found[bound.of]] - since[found[bound.since]] <= bound.most
-        return [one[kept] for one in found]
+            after = line.next_of(slot, at) if self.contiguity == "relaxed" else line.next_of_any(slot, at)
+            is_there = line.code[after] == line.code[at]
+            parts = [*(part[is_there] for part in parts), at := after[is_there]]
+        found: list[Ints] = [
+            line.row[part].astype(np.int64) - first for part, first in zip(parts, line.firsts, strict=False)
+        ]
+        position = rows[-1].position[found[-1]]
+        kept = position > BEFORE  # else it was given before
+        if self.bounds:  # of points that follow each other, and each of which is bounded by all
+            most = min(bound.most for bound in self.bounds)
+            kept &= rows[-1].end[found[-1]] - rows[0].end[found[0]] <= most
+        return [one[kept] for one in found], position[kept]
 
 
 @attrs.frozen(eq=False)
@@ -93,56 +97,53 @@ class Line:
 
     Args:
         code: Their keys, and behind them one that is no key.
-        slot: Of which slot they are.
-        row: Which of its rows.
+        row: Which of the rows of all slots they are.
+        firsts: Which of these is the first one of each slot, and how many there are.
     """
 
-    code: Ints
-    slot: NDArray[np.int8]
-    row: Ints
+    code: NDArray[np.int32]
+    row: NDArray[np.int32]
+    firsts: Sequence[int]
+
+    def is_of(self, slot: int) -> NDArray[np.bool_]:
+        """Return which are of a slot."""
+        found: NDArray[np.bool_] = (self.row >= self.firsts[slot]) & (self.row < self.firsts[slot + 1])
+        return found
 
     def next_of(self, slot: int, at: Ints) -> Ints:
-        """Return the places of the next rows of a slot under the keys of those at some places."""
-        is_next = self.slot == slot
-        places = np.append(np.flatnonzero(is_next), len(self.slot))
-        return self._under_their_keys(places[np.cumsum(is_next)[at]], at)  # which is the one after so many of them
+        """Return the places of the next rows of a slot after some places, under whatever key."""
+        is_next = self.is_of(slot)
+        places: Ints = np.append(np.flatnonzero(is_next), len(self.row))
+        return places[np.cumsum(is_next, dtype=np.int32)[at]]  # which is the one after so many of them
 
     def next_of_any(self, slot: int, at: Ints) -> Ints:
-        """Return the places of the next rows under the keys of those at some places, if they are of a slot."""
-        found = np.where(np.append(self.slot, -1)[at + 1] == slot, at + 1, len(self.slot))
-        return self._under_their_keys(found, at)
-
-    def _under_their_keys(self, found: Ints, at: Ints) -> Ints:
-        return np.where(self.code[found] == self.code[at], found, MISSING)
+        """Return the places after some places, if they are of a slot."""
+        return np.where(np.append(self.is_of(slot), False)[at + 1], at + 1, len(self.row))
 
 
 def _line(rows: Sequence[Rows], codes: Sequence[Ints], nobody: int, steps: int) -> Line:
     """Put the rows of all slots in line; `NotColumnar` if they are no points that come in order of time."""
     if any(one.end is not one.start and (one.end != one.start).any() for one in rows):
         raise NotColumnar("events last, so that the next one is not the one that comes next")
-    time, position, code = (
-        np.concatenate(columns) for columns in ([one.end for one in rows], [one.position for one in rows], list(codes))
-    )
-    lengths = [len(one) for one in rows]
-    slot = np.repeat(np.arange(len(rows), dtype=np.int8), lengths)
-    row = np.concatenate([np.arange(length) for length in lengths])
-    is_fresh = position != BEFORE
-    place = np.full(steps, MISSING, np.int64)  # a step has one event
-    fresh = np.flatnonzero(is_fresh)
-    place[position[fresh]] = fresh
+    firsts = [0, *np.cumsum([len(one) for one in rows]).tolist()]
+    place = np.full(steps, MISSING, np.int32)  # a step has one event
+    retained = []
+    for one, first in zip(rows, firsts, strict=False):
+        n = int(np.searchsorted(one.position, BEFORE, side="right"))
+        retained.append(np.arange(first, first + n, dtype=np.int32))
+        place[one.position[n:]] = np.arange(first + n, first + len(one), dtype=np.int32)
     order = place[place != MISSING]
-    if len(fresh) < len(row):
-        retained = np.flatnonzero(~is_fresh)
-        number = np.concatenate([one.number for one in rows])[retained]
-        order = np.concatenate([retained[np.argsort(number)], order])
-    code = code[order]
+    if len(order) < firsts[-1]:
+        number = np.concatenate([one.number[: len(before)] for one, before in zip(rows, retained, strict=True)])
+        order = np.concatenate([np.concatenate(retained)[np.argsort(number)], order])
+    code = np.concatenate(codes, dtype=np.int32)[order]
     if (code == nobody).any():
         order, code = order[code != nobody], code[code != nobody]
-    if (np.diff(time[order]) < 0).any():
+    time = np.concatenate([one.end for one in rows])[order]
+    if not ascends(time):
         raise NotColumnar("events do not come in order of time, so that others may come between")
     by_key = by_code(code, nobody)
-    order = order[by_key]
-    return Line(np.append(code[by_key], -1), slot[order], row[order])
+    return Line(np.append(code[by_key], np.int32(-1)), order[by_key], firsts)
 
 
 def _precede(before: Rows, these: Ints, after: Rows, those: Ints) -> NDArray[np.bool_]:

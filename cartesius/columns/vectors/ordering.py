@@ -86,6 +86,12 @@ def sorted_rows(columns: Sequence[tuple[NDArray[np.int64], int]]) -> list[NDArra
     return found[::-1]
 
 
+def ascends(numbers: NDArray[np.int64], *, strictly: bool = False) -> bool:
+    """Whether each number is at least the one before, or more."""
+    before, after = numbers[:-1], numbers[1:]
+    return bool((before < after if strictly else before <= after).all())
+
+
 def last_of_each(codes: NDArray[np.int64], count: int) -> Indices:
     """Return the place of the last of each code in ``range(count)``, `MISSING` where there is none."""
     last = np.full(count, MISSING, np.int64)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from cartesius.columns.stages.rows import BEFORE
 from cartesius.columns.stages.spans import BEGINNING
-from cartesius.columns.vectors.ordering import by_code
+from cartesius.columns.vectors.ordering import ascends, by_code
 from cartesius.columns.vectors.vectors import Leaf, Struct
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _by_time(rows: Rows, some: Ints, codes: Ints, count: int, gap: int) -> Sessi
     time, code, of = rows.start[some], codes[some], np.full(len(rows), LATE)
     if not len(some):
         return SessionsOfRows(of, time, time, time, {})
-    order = np.lexsort((time, code)) if (np.diff(time) < 0).any() else by_code(code, count)
+    order = by_code(code, count) if ascends(time) else np.lexsort((time, code))
     time, code, some = time[order], code[order], some[order]
     is_head = np.ones(len(some), np.bool_)
     is_head[1:] = (code[1:] != code[:-1]) | (np.diff(time) > gap)
