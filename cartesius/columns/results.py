@@ -29,9 +29,9 @@ from cartesius.columns.vectors.vectors import (
     Vector,
     concatenated,
     from_arrow,
-    pack_text,
     packed,
 )
+from cartesius.data.codec import text_of
 from cartesius.data.events import EPOCH, Delete, Event, Update, Window
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ ArrowTable: TypeAlias = pa.Table
 
 WINDOW: Final = b"window"
 """What stands for windows, as the kind of a struct."""
-_WINDOW_TEXT: Final = pack_text(Window(0, 1)).removesuffix("0,1]")
+_WINDOW_TEXT: Final = text_of(Window(0, 1)).removesuffix("0,1]")
 """How each window begins in a text of the kind `PACKED`."""
 _MICROSECOND: Final = timedelta(microseconds=1)
 FIRST_INSTANT, LAST_INSTANT = (

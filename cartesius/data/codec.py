@@ -19,6 +19,9 @@ import zlib
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from functools import cache, cached_property
+from itertools import chain
+from json.encoder import encode_basestring_ascii as quoted
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -32,7 +35,7 @@ from cartesius.data.records import Record, fields_of
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 C = TypeVar("C", bound=type)
 
@@ -65,6 +68,7 @@ def storable(cls: C) -> C:
         message = f"storable: expected an attrs class, a dataclass, a NamedTuple or an Enum but got {cls!r}"
         raise InvalidArgument(message)
     _types[registered_name(cls)] = cls
+    _layouts.clear()
     return cls
 
 
@@ -91,7 +95,7 @@ def encode(value: object) -> bytes:
     Raises:
         NotStorable: Something in it is not plain data and not of a registered type, or it is nested too deep.
     """
-    packed = deflated(json.dumps(pack(value), separators=(",", ":"), ensure_ascii=True).encode(), 1)
+    packed = deflated(text_of(value).encode(), 1)
     return MAGIC + zlib.crc32(packed).to_bytes(4, "big") + packed
 
 
@@ -126,39 +130,67 @@ def parsed(text: bytes) -> Any:
     return loading(lambda: unpack(json.loads(text)))
 
 
-def pack(value: Any) -> Any:
-    """Turn plain data into what JSON can hold.
+class Written(str):
+    """A text that `text_of` has written: it stands in another one as it is."""
+
+    __slots__ = ()
+
+
+def text_of(value: Any) -> str:
+    """Return plain data as JSON; no part of it is a list for long, which the collector would follow.
 
     Raises:
         NotStorable: Something in it is not plain data and not of a registered type, or it is nested too deep.
     """
     try:
-        return _pack(value)
+        return _text(value)
     except RecursionError:
         message = "snapshot: expected values that are nested a few hundred deep at most but one is nested deeper"
         raise NotStorable(message) from None
 
 
-def _pack(value: Any) -> Any:
-    # A packer has two frames of Python a level, `unpack` one: so what could be written can be read in a deeper call,
-    # too, where Python's limit is the same.
+def _text(value: Any) -> str:
+    # This has two frames of Python a level, `unpack` one: so what could be written can be read in a deeper call, too,
+    # where Python's limit is the same.
     kind = type(value)
-    if value is None or kind is bool or kind is str:
-        return value
+    if kind is str:
+        return quoted(value)
     if kind is int:
-        return value if -_SAFE_INT <= value <= _SAFE_INT else ["i", hex(value)]
+        return str(value) if -_SAFE_INT <= value <= _SAFE_INT else f'["i","{value:#x}"]'
+    if value is None:
+        return "null"
+    if kind is bool:
+        return "true" if value else "false"
     if kind is float:
-        return ["f", value.hex()] if value != value or value in (_INF, -_INF) else value  # noqa: PLR0124 - NaN
-    packer = _PACKERS.get(kind)
-    if packer is not None:
-        return packer(value)
-    return _pack_object(value, kind)
+        is_plain = value == value and value not in (_INF, -_INF)  # noqa: PLR0124 - NaN
+        return repr(value) if is_plain else f'["f","{value.hex()}"]'
+    parts_of = _PARTS.get(kind)
+    if parts_of is not None:
+        return _joined(parts_of[0], parts_of[1](value))
+    layout = _layouts.get(kind)
+    if layout is None:
+        return value if kind is Written else _text_of_object(value, kind)
+    _check_fields_alone(value, kind)
+    return _joined(layout[0], layout[1](value))
 
 
-def _pack_object(value: Any, kind: type) -> Any:
+def _joined(head: str, parts: Iterable[Any]) -> str:
+    """Return ``[head, …]``; what most parts are is written without a call."""
+    texts = ["[" + head]
+    for part in parts:
+        kind = type(part)
+        if kind is int and -_SAFE_INT <= part <= _SAFE_INT:
+            texts.append(str(part))
+        else:
+            texts.append(quoted(part) if kind is str else "null" if part is None else _text(part))
+    return ",".join(texts) + "]"
+
+
+def _text_of_object(value: Any, kind: type) -> str:
     if isinstance(value, timezone | ZoneInfo):
-        return _pack_zone(value)
-    if _types.get(registered_name(kind)) is not kind:
+        return _joined(*_zone_parts(value))
+    name = registered_name(kind)
+    if _types.get(name) is not kind:
         known = _is_known_kind(kind)
         remedy = (
             f"register it with storable({kind.__name__}), or declare it as type= of the Reactive"
@@ -171,19 +203,27 @@ def _pack_object(value: Any, kind: type) -> Any:
         raise NotStorable(message)
     if isinstance(value, enum.Enum):
         if value.name in type(value).__members__:
-            return ["E", registered_name(kind), value.name]
-        return ["F", registered_name(kind), _pack(value.value)]  # flags: several at once, or none
+            return _joined('"E"', (name, value.name))
+        return _joined('"F"', (name, value.value))  # flags: several at once, or none
+    names, called = field_names(kind), quoted(name)
     if isinstance(value, tuple):
-        return ["N", registered_name(kind), *map(_pack, value)]
-    names = field_names(kind)
-    others = [name for name in getattr(value, "__dict__", ()) if name not in names]
-    if besides := [name for name in others if not _is_made_anew(kind, name)]:
+        _layouts[kind] = '"N",' + called, iter
+    elif len(names) > 1:
+        _layouts[kind] = '"O",' + called, attrgetter(*names)
+    else:
+        _layouts[kind] = '"O",' + called, lambda one: [getattr(one, name) for name in names]
+    return _text(value)
+
+
+def _check_fields_alone(value: Any, kind: type) -> None:
+    others = getattr(value, "__dict__", None)
+    names = field_names(kind) if others else ()
+    if besides := [name for name in others or () if name not in names and not _is_made_anew(kind, name)]:
         message = (
             f"snapshot: expected a {kind.__qualname__} of its fields alone but {value!r} has {', '.join(besides)}"
             " besides; make a field or a property of it"
         )
         raise NotStorable(message)
-    return ["O", registered_name(kind), *(_pack(getattr(value, name)) for name in names)]
 
 
 def _is_made_anew(kind: type, name: str) -> bool:
@@ -205,43 +245,48 @@ def field_names(kind: Any) -> list[str]:
     return list(getattr(kind, "_fields", ()))
 
 
-def _pack_zone(zone: Any) -> Any:
-    if zone is None:
-        return None
+def _zone_parts(zone: Any) -> tuple[str, tuple[Any, ...]]:
     if isinstance(zone, ZoneInfo) and zone.key is not None:
-        return ["z", zone.key]
+        return '"z"', (zone.key,)
     if isinstance(zone, timezone):
-        return ["Z", _pack(zone.utcoffset(None)), zone.tzname(None)]
+        return '"Z"', (zone.utcoffset(None), zone.tzname(None))
     message = f"snapshot: expected a time zone of datetime or zoneinfo but got {zone!r}; convert it first"
     raise NotStorable(message)
 
 
+def _time_parts(value: datetime | time) -> tuple[Any, ...]:
+    zone = value.tzinfo if value.tzinfo is None else Written(_joined(*_zone_parts(value.tzinfo)))
+    return value.replace(tzinfo=None, fold=0).isoformat(), value.fold, zone
+
+
 def _in_order(items: set[Any] | frozenset[Any]) -> list[Any]:
-    """Pack the items of a set in an order that is the same in every process, so that equal states are equal bytes."""
-    return sorted(map(_pack, items), key=json.dumps)
+    """Return the items of a set in an order that is the same in every process, so that equal states are equal bytes."""
+    return sorted([Written(_text(item)) for item in items])
 
 
 _INF = float("inf")
-_PACKERS: dict[type, Callable[[Any], Any]] = {
-    tuple: lambda t: ["t", *map(_pack, t)],
-    list: lambda items: ["l", *map(_pack, items)],
-    Record: lambda r: ["R", *(part for k, v in fields_of(r).items() for part in (_pack(k), _pack(v)))],
-    Queue: lambda q: ["q", *map(_pack, q)],
-    dict: lambda d: ["d", *(part for k, v in d.items() for part in (_pack(k), _pack(v)))],
-    set: lambda s: ["s", *_in_order(s)],
-    frozenset: lambda s: ["S", *_in_order(s)],
-    bytes: lambda b: ["b", base64.b85encode(b).decode()],
-    Decimal: lambda d: ["D", str(d)],
-    datetime: lambda d: ["T", d.replace(tzinfo=None, fold=0).isoformat(), d.fold, _pack_zone(d.tzinfo)],
-    date: lambda d: ["Y", d.isoformat()],
-    time: lambda t: ["h", t.replace(tzinfo=None, fold=0).isoformat(), t.fold, _pack_zone(t.tzinfo)],
-    timedelta: lambda d: ["p", d.days, d.seconds, d.microseconds],
-    UUID: lambda u: ["u", u.hex],
+_layouts: dict[type, tuple[str, Callable[[Any], Iterable[Any]]]] = {}
+"""Of types that are stored by their fields: what they are called, and their values."""
+_PARTS: dict[type, tuple[str, Callable[[Any], Iterable[Any]]]] = {
+    tuple: ('"t"', iter),
+    list: ('"l"', iter),
+    Record: ('"R"', lambda record: chain.from_iterable(fields_of(record).items())),
+    Queue: ('"q"', iter),
+    dict: ('"d"', lambda pairs: chain.from_iterable(pairs.items())),
+    set: ('"s"', _in_order),
+    frozenset: ('"S"', _in_order),
+    bytes: ('"b"', lambda some: (base64.b85encode(some).decode(),)),
+    Decimal: ('"D"', lambda number: (str(number),)),
+    datetime: ('"T"', _time_parts),
+    date: ('"Y"', lambda day: (day.isoformat(),)),
+    time: ('"h"', _time_parts),
+    timedelta: ('"p"', lambda span: (span.days, span.seconds, span.microseconds)),
+    UUID: ('"u"', lambda one: (one.hex,)),
 }
 
 
 def unpack(packed: Any) -> Any:
-    """Turn what JSON held back into plain data."""
+    """Turn what JSON held back into plain data: what `text_of` has written, once it is parsed."""
     if not isinstance(packed, list):
         return packed
     tag, *rest = packed
@@ -249,7 +294,10 @@ def unpack(packed: Any) -> Any:
     if unpacker is None:
         message = f"restore: the snapshot has a value of an unknown kind {tag!r}; it was written by another version"
         raise SnapshotMismatch(message)
-    return unpacker(*map(unpack, rest))
+    for place, part in enumerate(rest):
+        if type(part) is list:
+            rest[place] = unpack(part)
+    return unpacker(*rest)
 
 
 def registered(name: str) -> Any:

@@ -29,7 +29,7 @@ from cartesius.drawing.html_tables import panel, table
 from cartesius.drawing.marble_diagrams import plain_time
 from cartesius.engines.changes import do_again, save_changes
 from cartesius.engines.explanations import explain
-from cartesius.engines.snapshots import load_engine, save_engine
+from cartesius.engines.snapshots import load_engine, save_engine, written_entries
 from cartesius.engines.state_checks import checked_state
 from cartesius.engines.tiers import columns_of, sources_of, tier_of
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
@@ -624,7 +624,7 @@ class Engine(EngineCore[Result]):
         """
         self._check_own_thread("snapshot")
         self._lend()
-        return encode({"program": self._fingerprint(), **save_engine(self)})
+        return encode({"program": self._fingerprint(), **save_engine(self, written_entries)})
 
     def mark(self) -> Mark:
         """Note, from now on, what the engine is called with, for `changes_since`; what was noted before is forgotten.

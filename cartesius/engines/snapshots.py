@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.correlations.continuations import holders
+from cartesius.data.codec import Written, text_of
 from cartesius.errors import NotStorable
 from cartesius.plan.nodes import Never, Until
 from cartesius.results.outputs import Rows
@@ -44,6 +45,15 @@ def save_entries(join: Join, slot: Slot, places: dict[int, int]) -> list[Stored]
     for entry in slot.memory.all():
         check_storable(entry, f"in the memory of slot {slot.name!r} ({slot.reactive.name}) of {join.name}")
     return [save_entry(entry, places) for entry in slot.memory.all()]
+
+
+def written_entries(join: Join, slot: Slot, places: dict[int, int]) -> list[Written]:
+    """Return the same as texts: of many entries nothing is made that the collector would follow."""
+    try:
+        return [Written(text_of(save_entry(entry, places))) for entry in slot.memory.all()]
+    except NotStorable:
+        save_entries(join, slot, places)  # says which one it is
+        raise
 
 
 def load_entries(join: Join, slot: Slot, stored: Any) -> list[tuple[int, Entry]]:

@@ -20,7 +20,7 @@ from typing import Any
 
 import attrs
 
-from cartesius.data.codec import pack, stored_module
+from cartesius.data.codec import stored_module, text_of
 from cartesius.expressions.called_functions import data_of, is_installed, methods_of, shown_of, used_by
 from cartesius.language.reactives import Reactive
 from cartesius.language.restriction_base import Restriction
@@ -118,7 +118,7 @@ class _Describing:
             kind = type(value)
             told = f" at {id(kind)}" if self._by_identity else self.clauses(kind)
             return f"{kind.__qualname__}({self.text(dict(value.configuration))}){told}"
-        pack(value)  # raises NotStorable for what may look different in another process
+        text_of(value)  # raises NotStorable for what may look different in another process
         return f"{type(value).__qualname__} {value!r}"
 
     def _function(self, function: types.FunctionType) -> str:

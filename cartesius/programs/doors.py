@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from cartesius.data.codec import pack
+from cartesius.data.codec import text_of
 from cartesius.data.events import EARLIEST, Delete, Update
 from cartesius.data.null_values import is_null
 from cartesius.data.records import wrap
@@ -129,7 +129,7 @@ def check_input(names: Mapping[Reactive, str], reactive: object, call: str) -> s
 def check_storable(reactive: Reactive, value: Any) -> None:
     """Raise `NotStorable`, naming ``reactive``, if no snapshot can hold ``value``."""
     try:
-        pack(value)
+        text_of(value)
     except NotStorable as error:
         error.add_note(f"while pushing into {reactive.name!r} of a durable engine; nothing was changed")
         raise

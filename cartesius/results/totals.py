@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from cartesius.data.codec import pack
+from cartesius.data.codec import text_of
 from cartesius.data.events import Delete, Event, Update
 from cartesius.errors import NotStorable
 from cartesius.plan.known_totals import Total
@@ -42,7 +42,7 @@ class Aggregate(Protocol):
 def check_element(total: Any, name: str) -> None:
     """Raise `NotStorable` if no snapshot could hold a total."""
     try:
-        pack(total)
+        text_of(total)
     except NotStorable as error:
         error.add_note(f"in the totals of {name}, in a durable engine; nothing was changed")
         raise

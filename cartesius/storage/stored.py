@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.data.codec import pack, storable
+from cartesius.data.codec import storable, text_of
 from cartesius.data.entries import ABSENT, Entry, Several
 from cartesius.data.queues import Queue
 from cartesius.errors import NotStorable
@@ -143,7 +143,7 @@ def entries_in(value: Any) -> Iterator[Entry]:
 def check_storable(entry: Entry, where: str) -> None:
     """Raise `NotStorable`, saying where it is, if no snapshot could hold the value of ``entry``."""
     try:
-        pack(entry.value)
+        text_of(entry.value)
     except NotStorable as error:
         error.add_note(where)
         raise

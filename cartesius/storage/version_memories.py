@@ -14,13 +14,12 @@ Source: Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155; SEMANTICS 3.6 and 3
 from __future__ import annotations
 
 import enum
-import json
 import sys
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
-from cartesius.data.codec import pack
+from cartesius.data.codec import text_of
 from cartesius.data.entries import ABSENT, LIVE, Entry
 from cartesius.data.events import EARLIEST
 from cartesius.data.validity import Validity, covers
@@ -103,7 +102,7 @@ class Version(Entry):
         tie = None if ties is None or row is None else ties(row)
         is_said = tie is not None and tie == tie  # noqa: PLR0124 - NaN
         try:
-            content = "" if self.deletes else json.dumps(pack(self.value), sort_keys=True)
+            content = "" if self.deletes else text_of(self.value)
         except NotStorable:
             content = ""
         return (is_said, tie if is_said else 0, not self.deletes, content, self.start)

@@ -11,7 +11,6 @@ Source: DESIGN.md, section 7.
 
 from __future__ import annotations
 
-import json
 import struct
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +22,7 @@ from cartesius import storable
 from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import Leaf, from_arrow
-from cartesius.data.codec import pack, parsed
+from cartesius.data.codec import parsed, text_of
 from cartesius.data.inflating import deflated, inflated, loading
 from cartesius.engines.saving import FEW, Memory
 from cartesius.storage.stored import Stored
@@ -59,7 +58,7 @@ def encoded(value: Any) -> bytes:
         NotStorable: Something in it is not plain data and not of a registered type.
     """
     streams: list[bytes] = []
-    text = json.dumps(pack(_without_columns(value, streams)), separators=(",", ":")).encode()
+    text = text_of(_without_columns(value, streams)).encode()
     parts = [_LENGTH.pack(len(streams))]
     for stream in streams:
         parts += [_LENGTH.pack(len(stream)), stream]

@@ -249,9 +249,10 @@ def _forbidden(
     query = asked[in_order]  # bisection in order stays in the caches
     after, found = ordered[np.searchsorted(ordered, query)], np.empty(len(query), np.bool_)
     is_tied = after == query
-    if is_tied.any():
-        after = ordered[np.searchsorted(ordered, query, side="right")]
-    found[in_order] = after - query <= duration
+    if not is_tied.any():
+        found[in_order] = after - query <= duration
+        return found
+    found[in_order] = ordered[np.searchsorted(ordered, query, side="right")] - query <= duration
     tied = in_order[is_tied]
     points, tied = order[(absent.start == absent.end)[order]], tied[held.start[decided[tied]] == end[tied]]
     if len(points) and len(tied):  # of points of one time, what has come later forbids

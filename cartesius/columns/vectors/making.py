@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from cartesius.columns.vectors.vectors import Leaf, Struct, pack_text
-from cartesius.data.codec import registered_name
+from cartesius.columns.vectors.vectors import Leaf, Struct
+from cartesius.data.codec import registered_name, text_of
 from cartesius.expressions.made_values import Labelled, Made, Present
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def constant_kind(value: Any) -> str:
     """Return the kind of a column of nulls that stands for one value of plain data."""
-    return "constant " + pack_text(value)
+    return "constant " + text_of(value)
 
 
 def constant(kind: str, n: int) -> Leaf:

@@ -8,7 +8,6 @@ Invariant: the vectors of a `Struct` are as long as it is; a `Leaf` is one conti
 
 from __future__ import annotations
 
-import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -16,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columns.vectors.kinds import MAKERS, READERS
-from cartesius.data.codec import pack
+from cartesius.data.codec import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -226,14 +225,9 @@ def from_arrow(array: pa.Array | pa.ChunkedArray, field: pa.Field | None = None)
     return Struct(kind or RECORD, [one.name for one in fields], items, len(array), valid)
 
 
-def pack_text(value: Any) -> str:
-    """Return plain data as text, of the kind `PACKED`."""
-    return json.dumps(pack(value), separators=(",", ":"))
-
-
 def packed(values: Iterable[Any]) -> Leaf:
     """Return plain data of any types as texts."""
-    return Leaf(pa.array([None if value is None else pack_text(value) for value in values], pa.string()), PACKED)
+    return Leaf(pa.array([None if value is None else text_of(value) for value in values], pa.string()), PACKED)
 
 
 _WIDEST: Final = (

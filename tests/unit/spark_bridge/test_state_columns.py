@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import Leaf
-from cartesius.data.codec import pack
+from cartesius.data.codec import text_of
 from cartesius.data.queues import Queue
 from cartesius.engines.saving import FEW, Memory
 from cartesius.errors import NotStorable
@@ -22,7 +22,7 @@ from tests.unit.cartesius.columns.values import columns, values
 
 def exact(value):
     """Plain data as text, by which values are told apart type for type."""
-    return repr(pack(value))
+    return text_of(value)
 
 
 @given(values)

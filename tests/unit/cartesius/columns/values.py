@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
-from cartesius.data.codec import pack
+from cartesius.data.codec import text_of
 from cartesius.data.events import Interval, Window
 from cartesius.data.records import Record
 
@@ -72,7 +72,7 @@ def columns(draw, max_size=6):
 
 def told(value):
     """Return what tells two values apart: types, NaN equal to itself, 0.0 not to -0.0, and the order of fields."""
-    return repr(value) if value is None or isinstance(value, str) else repr((type(value), pack(value)))
+    return repr(value) if value is None or isinstance(value, str) else repr((type(value), text_of(value)))
 
 
 def all_told(found):
