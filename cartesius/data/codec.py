@@ -286,18 +286,19 @@ _PARTS: dict[type, tuple[str, Callable[[Any], Iterable[Any]]]] = {
 
 
 def unpack(packed: Any) -> Any:
-    """Turn what JSON held back into plain data: what `text_of` has written, once it is parsed."""
+    """Turn what JSON held, which is used up, back into plain data: what `text_of` has written, once it is parsed."""
     if not isinstance(packed, list):
         return packed
-    tag, *rest = packed
-    unpacker = _UNPACKERS.get(tag)
+    unpacker = _UNPACKERS.get(packed[0])
     if unpacker is None:
-        message = f"restore: the snapshot has a value of an unknown kind {tag!r}; it was written by another version"
+        message = (
+            f"restore: the snapshot has a value of an unknown kind {packed[0]!r}; it was written by another version"
+        )
         raise SnapshotMismatch(message)
-    for place, part in enumerate(rest):
+    for place, part in enumerate(packed):
         if type(part) is list:
-            rest[place] = unpack(part)
-    return unpacker(*rest)
+            packed[place] = unpack(part)  # of what is read, JSON is forgotten
+    return unpacker(*packed[1:])
 
 
 def registered(name: str) -> Any:

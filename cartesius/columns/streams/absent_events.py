@@ -257,8 +257,7 @@ def _forbidden(
     points, tied = order[(absent.start == absent.end)[order]], tied[held.start[decided[tied]] == end[tied]]
     if len(points) and len(tied):  # of points of one time, what has come later forbids
         last = points[np.maximum(np.searchsorted(places[points], asked[tied], side="right") - 1, 0)]
-        comes_later = absent.number[last] > held.number[decided[tied]]
-        found[tied] |= (places[last] == asked[tied]) & comes_later
+        found[tied] |= (places[last] == asked[tied]) & (absent.number[last] > held.number[decided[tied]])
     return found
 
 
