@@ -12,7 +12,7 @@ from functools import partial
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
-from cartesius.data.entries import ABSENT
+from cartesius.data.entries import ABSENT, Entry
 from cartesius.data.queues import Queue
 from cartesius.errors import as_text, shortened
 from cartesius.show.show_steps import Given, Place, Stay, Step
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
-    from cartesius.data.entries import Entry
     from cartesius.data.events import Event
     from cartesius.language.families import Slot
     from cartesius.language.reactives import Reactive
@@ -178,11 +177,11 @@ class Replay:
         if now is before and not isinstance(now, list | dict | set):
             return
         since = now.since(before) if isinstance(now, Queue) and isinstance(before, Queue) else None
-        if since is None:
+        if since is None or not all(isinstance(one, Entry) for one in since[0]):  # of rows, parts may be in others
             found = {id(entry): entry for entry in entries_in(now)}
             gone, came = [one for one in stays if one not in found], list(found.values())
         else:
-            gone, came = [id(entry) for entry in since[0]], since[1]
+            gone, came = [id(entry) for entry in since[0]], [*entries_in(since[1])]
         for one in gone:
             stay = stays.pop(one, None)
             if stay is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
@@ -36,6 +36,7 @@ def runs(output, inputs, calls, **options):
     yield engine, engine.close()
 
 
+@example("absence", [("a", {"k": 0, "n": 0}, 0)] * 2)  # two rows that wait for one time
 @given(st.sampled_from(sorted(PROGRAMS)), calls)
 def test_a_replay_gives_what_a_plain_run_gives_and_has_what_it_has(name, calls):
     inputs = {"a": Reactive("a"), "b": Reactive("b")}
