@@ -255,7 +255,9 @@ def _zone_parts(zone: Any) -> tuple[str, tuple[Any, ...]]:
 
 
 def _time_parts(value: datetime | time) -> tuple[Any, ...]:
-    zone = value.tzinfo if value.tzinfo is None else Written(_joined(*_zone_parts(value.tzinfo)))
+    zone: Any = value.tzinfo
+    if zone is not None:
+        zone = _UTC if zone is UTC else Written(_joined(*_zone_parts(zone)))
     return value.replace(tzinfo=None, fold=0).isoformat(), value.fold, zone
 
 
@@ -265,6 +267,7 @@ def _in_order(items: set[Any] | frozenset[Any]) -> list[Any]:
 
 
 _INF = float("inf")
+_UTC: Final = Written('["Z",["p",0,0,0],"UTC"]')
 _layouts: dict[type, tuple[str, Callable[[Any], Iterable[Any]]]] = {}
 """Of types that are stored by their fields: what they are called, and their values."""
 _PARTS: dict[type, tuple[str, Callable[[Any], Iterable[Any]]]] = {
