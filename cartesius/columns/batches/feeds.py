@@ -284,7 +284,7 @@ def _ranks(every: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the rank of each of some ints; raise `InvalidArgument` if one is there twice."""
     n, low, high = len(every), int(every.min()), int(every.max())
     if high - low < _DENSE * n:
-        places = every - low
+        places = every - low if low else every
         is_there = np.zeros(high - low + 1, np.bool_)
         is_there[places] = True
         if np.count_nonzero(is_there) == n:
