@@ -121,6 +121,9 @@ def begun(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Say what Spark holds on to since it began, without any state: its sources, and how a state looks; or nothing."""
     if before["waits"] != now["waits"]:
         return "its rows wait for the watermark in one of the two, but not in the other; keep order= and sequence="
+    if before.get("has_watermark", now["has_watermark"]) != now["has_watermark"]:
+        had, has = ("a", "none") if before["has_watermark"] else ("no", "one")
+        return f"it had {had} watermark, by which states get a column of Spark's, and has {has} now; give it as it was"
     was, is_ = (_frames(one["about"]) for one in (before, now))
     if was != is_:
         return f"its frames were in the order {', '.join(was)}, by which alone Spark knows its sources; write them so"

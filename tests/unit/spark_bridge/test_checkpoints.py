@@ -18,6 +18,7 @@ from tests.laws.spark_model import MicroBatches, Row, planned
 
 NOTE: dict[str, Any] = {
     "waits": True,
+    "has_watermark": True,
     "program": "p",
     "about": {"program": {}, "keys": {"ship": "mmsi"}, "buckets": 3, "inputs": {}},
 }
@@ -143,6 +144,7 @@ def test_a_query_may_be_mended_until_it_has_committed_a_micro_batch(now):
         (noted(**SOURCES, live=True), "its frames were in the order ship, berth, by which"),
         (noted(inputs={"ship": {}}), "its frames were in the order ship, berth, by which"),
         (noted(**SOURCES) | {"waits": False}, "its rows wait for the watermark in one of the two"),
+        (noted(**SOURCES) | {"has_watermark": False}, "it had a watermark, by which .* and has none now"),
     ],
 )
 def test_but_its_frames_and_the_columns_of_its_state_stay(now, told):
@@ -188,7 +190,7 @@ def plan_of(**options):
 )
 def test_what_deletes_rows_stays_so(before, now, told):
     """Otherwise deletions would become updates, and `gone` a new column, which is ignored."""
-    was, is_ = (plan_of(**options).runner.states.note(waits=False) for options in (before, now))
+    was, is_ = (plan_of(**options).runner.states.note(waits=False, has_watermark=False) for options in (before, now))
     assert objection(was, was, {}) == ""
     assert told in objection(was, is_, {})
     batches = MicroBatches(plan_of(**before), random.Random(0))
