@@ -75,10 +75,18 @@ class CheckpointNote:
     def __init__(self, spark: SparkSession, checkpoint: str) -> None:
         self._file = HadoopFile(spark, checkpoint, _NOTE)
         self._commits = HadoopFile(spark, checkpoint, "commits")
+        self._query = HadoopFile(spark, checkpoint, "metadata")
+        self._running = spark.streams
 
     def is_of_states(self) -> bool:
-        """Return whether a micro-batch was committed, so that there are states; Spark makes its folders before."""
-        return not self._commits.is_empty()
+        """Return whether there are states, as a micro-batch was committed, or may be, as the query runs meanwhile.
+
+        Spark makes its folders before. It would end what runs for another query that is started on the checkpoint.
+        """
+        if not self._commits.is_empty():
+            return True
+        name = self._query.read() if self._query.exists() else ""
+        return any(query.id in name for query in self._running.active)
 
     def read(self) -> dict[str, Any] | None:
         """Return the note; None if Spark has begun no query here."""

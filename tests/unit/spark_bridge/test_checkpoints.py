@@ -92,8 +92,9 @@ class Files(dict[str, bytes]):
     def create(self, path, _):
         return mock.Mock(write=lambda content: self.update({path: bytes(content)}))
 
-    def note(self):
+    def note(self, *running):
         spark = mock.MagicMock()
+        spark.streams.active = [mock.Mock(id=one) for one in running]
         spark.sparkContext._jvm.org.apache.hadoop.fs.Path = Path
         spark.sparkContext._jsc.hadoopConfiguration.return_value = self
         return CheckpointNote(spark, "kept")
@@ -153,6 +154,15 @@ def test_but_its_frames_and_the_columns_of_its_state_stay(now, told):
     settled(files.note(), noted(**SOURCES), {})
     with pytest.raises(SnapshotMismatch, match=told):
         settled(files.note(), now, {})
+
+
+def test_a_query_that_runs_is_not_taken_for_one_to_be_mended():
+    """Spark would end it without a word, for another one that was started on its checkpoint by mistake."""
+    files = Files({"kept/commits": b"", "kept/metadata": b'{"id":"7"}'})
+    settled(files.note("8"), noted(**SOURCES), {})
+    with pytest.raises(SnapshotMismatch, match="its states are in 3 buckets"):
+        settled(files.note("8", "7"), noted(**SOURCES, buckets=8), {})
+    assert settled(files.note("8"), noted(**SOURCES, buckets=8), {}) == ({}, None)
 
 
 def test_states_that_nothing_was_noted_of_speak_for_themselves():
