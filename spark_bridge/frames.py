@@ -18,7 +18,6 @@ from uuid import uuid4
 import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import types as t
-from pyspark.sql.utils import is_remote
 
 from cartesius.analysis.partition_choice import chosen_partition
 from cartesius.errors import InvalidArgument
@@ -193,7 +192,7 @@ class Frames:
         sinks = {"results": results, "dead": dead, "late": late}
         check_start({name: placed(sink, spark) for name, sink in sinks.items()}, checkpoint, trigger)
         note = self._states.note(waits=self._waits, has_watermark=self._has_watermark)
-        new, text = ({}, None) if is_remote() else settled(CheckpointNote(spark, checkpoint), note, self._states.before)
+        new, text = settled(CheckpointNote(spark, checkpoint), note, self._states.before)
         if new or text is not None:
             again = self._again(new, text)
             start = partial(again.start, results=results, dead=dead, late=late, checkpoint=checkpoint)
