@@ -18,7 +18,6 @@ from uuid import uuid4
 import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import types as t
-from pyspark.sql.utils import is_remote
 
 from cartesius.analysis.partition_choice import chosen_partition
 from cartesius.errors import InvalidArgument
@@ -99,6 +98,7 @@ class Frames:
     _partition: Mapping[str, str]
     _states: BucketStates
     _waits: bool
+    _has_watermark: bool
     _again: Callable[[Mapping[str, list[str]], str | None], Frames]
 
     def __repr__(self) -> str:
@@ -174,8 +174,9 @@ class Frames:
             dead: Likewise the dead letters; None: their number and reasons are logged as a warning.
             late: Likewise the late rows; None: they go where the dead letters go.
             checkpoint: The folder of the query's progress and state. It belongs to this program: a changed one is
-                refused (see `migrate`), and so are a missing column, another number of buckets and another order of
-                the frames; columns that are new since it began are ignored, and logged once.
+                refused (see `migrate`), and so are a missing column, another number of buckets, another order of the
+                frames, and a watermark where there was none, or the reverse; columns that are new since it began are
+                ignored, and logged once.
             trigger: What `DataStreamWriter.trigger` takes.
             name: The query's name.
             **options: What `DataStreamWriter.option` takes.
@@ -190,8 +191,8 @@ class Frames:
         spark = self._parts.sparkSession
         sinks = {"results": results, "dead": dead, "late": late}
         check_start({name: placed(sink, spark) for name, sink in sinks.items()}, checkpoint, trigger)
-        note = self._states.note(waits=self._waits)
-        new, text = ({}, None) if is_remote() else settled(CheckpointNote(spark, checkpoint), note, self._states.before)
+        note = self._states.note(waits=self._waits, has_watermark=self._has_watermark)
+        new, text = settled(CheckpointNote(spark, checkpoint), note, self._states.before)
         if new or text is not None:
             again = self._again(new, text)
             start = partial(again.start, results=results, dead=dead, late=late, checkpoint=checkpoint)
@@ -378,7 +379,7 @@ def correlate_frames(
             program if live is None or text is None else attrs.evolve(live, text=text), rest, **options
         )
 
-    return Frames(done, layout, key, count, by_partition, states, holds, again)
+    return Frames(done, layout, key, count, by_partition, states, holds, has_watermark, again)
 
 
 def _outputs(program: Any) -> tuple[Reactive, ...]:

@@ -82,6 +82,9 @@ def check_supported(kind: t.DataType, path: str, call: str) -> None:
                     " rename one"
                 )
                 raise InvalidArgument(message)
+        elif isinstance(one, t.StringType):
+            if one != t.StringType():  # of a collation, by which texts are equal that are not in Python
+                unknown.append(f"{place}: {one.simpleString()}")
         elif type(one) not in _PLAIN and not isinstance(one, t.ArrayType | t.MapType | t.DecimalType):
             unknown.append(f"{place}: {one.simpleString()}")
     if unknown:

@@ -122,11 +122,12 @@ class BucketStates:
         about = json.dumps({"program": json.loads(card), "inputs": self._columns, **spread})
         return Header(0, 0, program, inputs, about)
 
-    def note(self, *, waits: bool) -> dict[str, Any]:
+    def note(self, *, waits: bool, has_watermark: bool) -> dict[str, Any]:
         """Return what is noted in a checkpoint (`checkpoints`)."""
         about = json.loads(self._header.about)
         text = {} if self.live is None else {"text": self.live.text}
-        return {"program": self._header.program, "about": about, "waits": waits, **text}
+        clock = {"waits": waits, "has_watermark": has_watermark}
+        return {"program": self._header.program, "about": about, **clock, **text}
 
     def open(self, bucket: int, blob: bytes | None, *, holds: bool = False) -> Opened:
         """Return the bucket as its last call left it, or as new.

@@ -47,6 +47,11 @@ class HadoopFile:
         """Return whether it is there."""
         return bool(self._files.exists(self.path))
 
+    def is_empty(self) -> bool:
+        """Return whether it is a folder with no file in it, or none; names that begin with a dot do not count."""
+        found = self._files.listStatus(self.path) if self.exists() else ()
+        return all(str(one.getPath().getName()).startswith(".") for one in found)
+
     def read(self) -> str:
         """Return what is in it."""
         stream = self._files.open(self.path)
@@ -70,9 +75,21 @@ class CheckpointNote:
     def __init__(self, spark: SparkSession, checkpoint: str) -> None:
         self._file = HadoopFile(spark, checkpoint, _NOTE)
         self._commits = HadoopFile(spark, checkpoint, "commits")
+        self._query = HadoopFile(spark, checkpoint, "metadata")
+        self._running = spark.streams
+
+    def is_of_states(self) -> bool:
+        """Return whether there are states, as a micro-batch was committed, or may be, as the query runs meanwhile.
+
+        Spark makes its folders before. It would end what runs for another query that is started on the checkpoint.
+        """
+        if not self._commits.is_empty():
+            return True
+        name = self._query.read() if self._query.exists() else ""
+        return any(query.id in name for query in self._running.active)
 
     def read(self) -> dict[str, Any] | None:
-        """Return the note; None if no micro-batch was committed, so that there is no state to fit."""
+        """Return the note; None if Spark has begun no query here."""
         if not (self._commits.exists() and self._file.exists()):
             return None
         try:
@@ -100,17 +117,32 @@ def objection(before: Mapping[str, Any], now: Mapping[str, Any], carried: Mappin
     """
     if "buckets" not in before["about"]:
         return "it was written by an earlier release, whose states say less of their query; go on with that one"
-    if reason := moved(before["about"], now["about"]):
+    if reason := moved(before["about"], now["about"]) or begun(before, now):
         return reason
-    if before["waits"] != now["waits"]:
-        return "its rows wait for the watermark in one of the two, but not in the other; keep order= and sequence="
     if before["program"] != now["program"] and before["program"] not in carried:
         found = differences(json.dumps(before["about"]["program"]), json.dumps(now["about"]["program"]))
         return f"it belongs to another program: {shown(found)}; carry it over with spark_bridge.migrate"
-    was, is_ = before["about"]["inputs"], now["about"]["inputs"]
-    if [*was] != [*is_]:
+    return lost(before["about"]["inputs"], now["about"]["inputs"])
+
+
+def begun(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Say what Spark holds on to since it began, without any state: its sources, and how a state looks; or nothing."""
+    if before["waits"] != now["waits"]:
+        return "its rows wait for the watermark in one of the two, but not in the other; keep order= and sequence="
+    if before.get("has_watermark", now["has_watermark"]) != now["has_watermark"]:
+        had, has = ("a", "none") if before["has_watermark"] else ("no", "one")
+        return f"it had {had} watermark, by which states get a column of Spark's, and has {has} now; give it as it was"
+    was, is_ = (_frames(one["about"]) for one in (before, now))
+    if was != is_:
         return f"its frames were in the order {', '.join(was)}, by which alone Spark knows its sources; write them so"
-    return lost(was, is_)
+    return ""
+
+
+def _frames(about: Mapping[str, Any]) -> list[str]:
+    """Return the frames of a query, in order, as far as Spark tells them apart."""
+    static = about.get("static", {})
+    frames = [f"{name} (static)" if name in static else name for name in about["inputs"]]
+    return [*frames, "changes="] if about.get("live", False) else frames
 
 
 def settled(
@@ -125,16 +157,15 @@ def settled(
     Raises:
         SnapshotMismatch: It cannot go on from there.
     """
-    before = note.read()
-    if before is None:
+    before, has_states = note.read(), note.is_of_states()
+    if not has_states:
+        _refuse("" if before is None else begun(before, now))
         note.write(now)
+    if before is None or not has_states:  # of states without a note nothing is known: they decide themselves
         return {}, None
     if "text" in before and "text" in now and before["text"] != now["text"]:
         return {}, before["text"]
-    reason = objection(before, now, carried)
-    if reason:
-        message = f"start: expected the query of this checkpoint but {reason}, or begin a new checkpoint"
-        raise SnapshotMismatch(message)
+    _refuse(objection(before, now, carried))
     new = gained(before["about"]["inputs"], now["about"]["inputs"])
     told = before.get("ignored", {})
     for source, names in new.items():
@@ -143,5 +174,14 @@ def settled(
             listed = ", ".join(map(repr, untold))
             _LOG.warning("new columns of %r are ignored, as the state of the checkpoint has none: %s", source, listed)
     about = {**now["about"], "inputs": before["about"]["inputs"]}
-    note.write({**now, "about": about, "ignored": {**told, **new}})
+    kept = {**now, "about": about, "ignored": {**told, **new}}
+    if kept != before:  # a driver that dies as it writes leaves a damaged one
+        note.write(kept)
     return new, None
+
+
+def _refuse(reason: str) -> None:
+    """Raise `SnapshotMismatch` if there is a reason to."""
+    if reason:
+        message = f"start: expected the query of this checkpoint but {reason}, or begin a new checkpoint"
+        raise SnapshotMismatch(message)

@@ -9,11 +9,13 @@ Source: Spark, State Data Source Integration Guide; DESIGN.md, section 7.
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -199,7 +201,9 @@ def report_of(blobs: Iterable[bytes]) -> StateReport:
     return StateReport(tuple(found))
 
 
-def state_report(checkpoint: str, *, batch: int | None = None, spark: SparkSession | None = None) -> StateReport:
+def state_report(
+    checkpoint: str | os.PathLike[str], *, batch: int | None = None, spark: SparkSession | None = None
+) -> StateReport:
     """Return what the states in a checkpoint hold: rows per slot, bytes, the oldest event, the heaviest key and bucket.
 
     >>> from spark_bridge import state_report
@@ -211,7 +215,7 @@ def state_report(checkpoint: str, *, batch: int | None = None, spark: SparkSessi
         spark: The session; by default the active one.
 
     Raises:
-        InvalidArgument: There is no session, or the checkpoint has no state of the bridge.
+        InvalidArgument: There is no session, or the checkpoint has no state of the bridge, or none that can be read.
         SnapshotMismatch: A state is damaged, or has values of a type that is not registered here: import its module.
     """
     session = spark or SparkSession.getActiveSession()
@@ -222,19 +226,30 @@ def state_report(checkpoint: str, *, batch: int | None = None, spark: SparkSessi
     if batch is not None:
         reader = reader.option("batchId", batch)
     try:
-        frame = reader.load(checkpoint)
-    except PySparkException as error:
+        frame = reader.load(os.fspath(checkpoint))
+        state = frame.schema["value"].dataType.simpleString()
+        if "groupState:struct<engine:binary>" not in state:
+            message = (
+                f"state_report: expected the checkpoint of a query of the bridge but the state of {checkpoint!r} is"
+                f" {state}"
+            )
+            raise InvalidArgument(message)
+        return report_of(bytes(row[0]) for row in frame.select("value.groupState.engine").toLocalIterator())
+    except (PySparkException, Py4JJavaError) as error:
         number = "" if batch is None else f" with the number {batch}, which is kept for a while only,"
         message = (
             f"state_report: expected a checkpoint with a committed micro-batch{number} but {checkpoint!r} has none that"
-            f" can be read ({error.getCondition()}); give the folder that Frames.start was given"
+            f" can be read ({_reason(error)}); give the folder that Frames.start was given"
             f"{'' if batch is None else ', or leave the number out, for the last one'}"
         )
         raise InvalidArgument(message) from error
-    state = frame.schema["value"].dataType.simpleString()
-    if "groupState:struct<engine:binary>" not in state:
-        message = (
-            f"state_report: expected the checkpoint of a query of the bridge but the state of {checkpoint!r} is {state}"
-        )
-        raise InvalidArgument(message)
-    return report_of(bytes(row[0]) for row in frame.select("value.groupState.engine").toLocalIterator())
+
+
+def _reason(error: PySparkException | Py4JJavaError) -> str:
+    """Return why Spark cannot read a state, in a line: files that are gone, or a file system that is not there."""
+    if isinstance(error, PySparkException):
+        return error.getCondition() or str(error).splitlines()[0]
+    found = error.java_exception
+    while (cause := found.getCause()) is not None:
+        found = cause
+    return str(found).splitlines()[0]

@@ -19,7 +19,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from pyspark.sql.utils import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +97,7 @@ def partitions_for(buckets: int, cores: int) -> int:
 @contextmanager
 def partitioned(spark: SparkSession, buckets: int) -> Iterator[None]:
     """Let a query that is started meanwhile have `partitions_for` its buckets, unless the user has set a number."""
-    if is_remote() or spark.conf.get(PARTITIONS, None) is not None:  # Spark Connect does not tell the cores
+    if spark.conf.get(PARTITIONS, None) is not None:
         yield
         return
     cores = spark.sparkContext.defaultParallelism

@@ -86,7 +86,9 @@ def query(spark, tmp_path):
 
 def test_a_folder_that_is_no_checkpoint_is_refused_by_name(spark, tmp_path):
     with pytest.raises(InvalidArgument, match=f"{tmp_path}.* has none that can be read"):
-        state_report(str(tmp_path), spark=spark)
+        state_report(tmp_path, spark=spark)
+    with pytest.raises(InvalidArgument, match=r"read \(\S+UnsupportedFileSystemException: No FileSystem for scheme"):
+        state_report("nowhere://here/there", spark=spark)
 
 
 def test_the_hash_is_that_of_spark(spark):

@@ -97,7 +97,7 @@ def test_what_the_new_program_raises_on_what_is_there_fails_the_query_and_nothin
 
 
 def test_a_checkpoint_says_with_which_text_the_query_began():
-    one, other = (plan(text).runner.states.note(waits=False) for text in ("5", "6"))
+    one, other = (plan(text).runner.states.note(waits=False, has_watermark=False) for text in ("5", "6"))
     assert (one["text"], other["text"]) == ("5", "6")
     assert "belongs to another program" in objection(one, other, {})
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from unittest import mock
 
 import attrs
 import pytest
+from py4j.protocol import Py4JJavaError
 
-from cartesius.errors import SnapshotMismatch
+from cartesius.errors import InvalidArgument, SnapshotMismatch
 from spark_bridge.state.bucket_states import BucketStates
-from spark_bridge.state.state_reports import SlotContents, StateReport, contents, report_of
+from spark_bridge.state.state_reports import SlotContents, StateReport, contents, report_of, state_report
 from tests.unit.spark_bridge.bucket_rows import Row, run
 from tests.unit.spark_bridge.test_bucket_states import buckets_of, latest, rows, zipped
 
@@ -70,6 +72,20 @@ def test_only_the_largest_buckets_are_shown():
 
 def test_nothing_yet():
     assert str(StateReport(())) == "no bucket has a state yet"
+
+
+def test_a_state_that_spark_cannot_read_is_told_by_its_cause():
+    """Its files are asked for late, and what is said of one that is gone is deep inside."""
+    inner = mock.Mock(getCause=lambda: None, __str__=lambda _: "java.io.IOException: no 7.delta\n\tat Reader")
+    outer = mock.Mock(getCause=lambda: inner, _target_id="o1")
+    spark = mock.MagicMock()
+    frame = spark.read.format.return_value.load.return_value
+    frame.schema.__getitem__.return_value.dataType.simpleString.return_value = (
+        "struct<groupState:struct<engine:binary>>"
+    )
+    frame.select.return_value.toLocalIterator.side_effect = Py4JJavaError("An error occurred", outer)
+    with pytest.raises(InvalidArgument, match=r"'kept' has none that can be read \(java.io.IOException: no 7.delta\);"):
+        state_report("kept", spark=spark)
 
 
 def test_a_damaged_state_is_told():
