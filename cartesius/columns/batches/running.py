@@ -461,20 +461,20 @@ def push_many(engine: EngineCore, batch: object) -> pa.Table:
     has_tables = any(is_table(engine, output) for output in program.outputs)
     compiled_of(engine).rent.begin()
     found: Attempt[pa.Table] = Attempt()
-    events = engine._world.events
+    events, told = engine._world.events, list[BaseException]()
     try:
         attempt(engine, feed, lambda flows: as_table(flows, has_tables=has_tables), found)
         if found.done == feed.steps and found.made:
             return dated(stacked(found.made), engine._world.calendar)
         reason = f"push_many: {compiled_of(engine).reason or engine._why_row_by_row}"
         engine._steps.given_up.count(None, reason, many=feed.steps - found.done)
-        return one_by_one(engine, feed, found.made, found.done)
+        return one_by_one(engine, feed, found.made, found.done, told)
     except BaseException as error:
         is_torn, engine._journal.is_open = engine._journal.is_open, True
         pushed = engine._world.events - events
         if not pushed and not found.made:
             engine._world.calendar.is_dated = before
-        elif found.made and pushed == found.done and "emitted" not in vars(error):  # no row was pushed alone
+        elif found.made and pushed == found.done and not told:  # no row was pushed alone
             is_torn |= not carried(error, dated(stacked(found.made), engine._world.calendar))
         engine._journal.is_open = is_torn
         raise
