@@ -325,7 +325,7 @@ def test_what_columns_decide_as_the_clock_moves_is_decided_or_not(make):
     rows = tuple([Row(inputs[-1 if n == 5 else 0], {"k": n % 2, "n": n}, (n, n)) for n in range(8)])
     scene = Scene(program, None, rows[:7], "advance", partial(Engine.advance, time=7), rows[7:])
     with often_by_key():
-        engine = scene.engine()
+        engine: Any = scene.engine()
         assert engine.advance(7)
         assert engine._compiled.states is not None  # columns have answered
         places = lines_of(scene)
