@@ -12,6 +12,7 @@ Source: DESIGN 4; SEMANTICS 1.1 and 1.12.
 from __future__ import annotations
 
 from copy import copy
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -123,7 +124,8 @@ class WrittenPart:
             while (step := self._next(given.done, arriving, moment)) < moment.steps:
                 here = coming[arriving.pop()] if arriving and arriving[-1] == step else []
                 given.emitted += self._run_step(step, here, moment, turns.get(step, ()))
-                given.late += self._set_aside(step, world.late[n_late + len(given.late) :])
+                if len(world.late) > n_late + len(given.late):
+                    given.late += self._set_aside(step, world.late[n_late + len(given.late) :])
                 given.done = step + 1
                 world.journal.is_open = False
             given.done = moment.steps
@@ -253,13 +255,10 @@ class WrittenPart:
 
     def _set_aside(self, step: int, items: Sequence[Late]) -> list[tuple[Where, Late]]:
         """Return what was set aside in a step, and where: it stays in its order."""
-        found: list[tuple[Where, Late]] = []
-        numbers, self._world.late_by = self._world.late_by or [], []
-        n_met, last = self._n_met, OF_NONE
-        for n, (item, number) in enumerate(zip(items, numbers[len(numbers) - len(items) :], strict=True)):
-            last = OF_NONE if n < n_met else max(last, self._places.get(number, OF_NONE))
-            found.append(((step, n >= n_met, last), item))
-        return found
+        numbers, self._world.late_by = (self._world.late_by or [])[-len(items) :], []
+        known = [OF_NONE if n < self._n_met else self._places.get(one, OF_NONE) for n, one in enumerate(numbers)]
+        places = enumerate(zip(items, accumulate(known, max), strict=True))
+        return [((step, n >= self._n_met, place), item) for n, (item, place) in places]
 
     def flows(self, emitted: Sequence[Emitted]) -> dict[Reactive, Flow]:
         """Return what the outputs give as columns; raise `NotStorable` if it is no plain data."""
