@@ -7,10 +7,16 @@ whose fault it is. Messages follow one form: what was called, what was expected,
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Generator, Iterable
+    from types import TracebackType
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class CartesiusError(Exception):
@@ -25,10 +31,58 @@ class CartesiusError(Exception):
     """
 
 
+def add_note(error: BaseException, note: str) -> None:
+    """Note something on an error of anybody's: its class may be frozen, so that its own `add_note` raises."""
+    notes = getattr(error, "__notes__", None)
+    BaseException.__setattr__(error, "__notes__", [*(notes if isinstance(notes, list) else ()), note])
+
+
+class Block(Generic[T]):
+    """A context manager of a generator with one ``yield``; the generator lets errors pass."""
+
+    def __init__(self, steps: Generator[T]) -> None:
+        self._steps = steps
+
+    def __enter__(self) -> T:
+        return next(self._steps)
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if error is None:
+            next(self._steps, None)
+            return
+        try:
+            self._steps.throw(error)
+        except BaseException as raised:
+            is_wrapped = isinstance(error, StopIteration) and raised.__cause__ is error  # no generator raises that
+            if raised is not error and not is_wrapped:
+                raise
+        BaseException.with_traceback(error, traceback)
+
+
+def block(made: Callable[P, Generator[T]]) -> Callable[P, Block[T]]:
+    """Return `contextlib.contextmanager` of a function, which sets no attribute of errors that pass: some are frozen.
+
+    >>> @block
+    ... def tidy():
+    ...     yield "in"
+    ...     print("out")
+    >>> with tidy() as where:
+    ...     print(where)
+    in
+    out
+    """
+
+    @wraps(made)
+    def begin(*arguments: P.args, **options: P.kwargs) -> Block[T]:
+        return Block(made(*arguments, **options))
+
+    return begin
+
+
 def add_place(error: BaseException, place: str) -> None:
     """Note where an error came from, unless a place further inside has been noted."""
     if not any(note.startswith(("in the clause ", "in the body of ")) for note in getattr(error, "__notes__", ())):
-        error.add_note(place)
+        add_note(error, place)
 
 
 def near(name: object, known: Iterable[str]) -> str:
@@ -94,13 +148,27 @@ def carried(error: BaseException, emitted: Any, inner: list[Any] | None = None) 
         emitted: What the call has emitted, a list beside ``inner``.
         inner: What the last call has that a subscriber has made meanwhile: if the error carries that, it comes after.
     """
-    if inner and inner is vars(error).get("emitted"):
-        emitted = emitted + inner
     try:
+        if inner and inner is getattr(error, "emitted", None):
+            emitted = emitted + inner
         BaseException.__setattr__(error, "emitted", emitted)  # its class may be frozen
-    except AttributeError:  # it has a property of that name
+    except Exception:  # it has a property of that name
         return False
     return True
+
+
+def unloaded(error: BaseException) -> Any:
+    """Return what an error carries, and let it carry nothing; None if it does not.
+
+    >>> error = ValueError("no")
+    >>> carried(error, ["a"]), unloaded(error), unloaded(error)
+    (True, ['a'], None)
+    """
+    with suppress(Exception):  # it has a property of that name
+        emitted = error.emitted  # type: ignore[attr-defined]  # `carried` sets it
+        BaseException.__delattr__(error, "emitted")
+        return emitted
+    return None
 
 
 class InvalidArgument(CartesiusError, ValueError):

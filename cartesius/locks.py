@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from cartesius.errors import block
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
     from pathlib import Path
     from typing import IO, Any
 
@@ -19,8 +21,8 @@ if sys.platform != "win32":
 _HAS_NONE = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
-@contextmanager
-def alone_with(file: int | IO[Any], *, waits: bool = True) -> Iterator[bool]:
+@block
+def alone_with(file: int | IO[Any], *, waits: bool = True) -> Generator[bool]:
     """Have an open file, or folder, locked, and unlock it at the end; give whether it is, as `locked` returns it."""
     has = locked(file, waits=waits)
     try:
@@ -29,8 +31,8 @@ def alone_with(file: int | IO[Any], *, waits: bool = True) -> Iterator[bool]:
         unlocked(file)
 
 
-@contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
+@block
+def alone_in(folder: Path) -> Generator[None]:
     """Have a folder locked, and wait until nobody else has it. Nobody is kept out of it on Windows.
 
     >>> from pathlib import Path

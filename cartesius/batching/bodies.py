@@ -14,20 +14,19 @@ far).
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.data.entries import GONE
 from cartesius.data.events import EARLIEST, LATEST
 from cartesius.effects.resumptions import running
-from cartesius.errors import add_place
+from cartesius.errors import add_place, block
 from cartesius.expressions.expressions import evaluator, slots_of
 from cartesius.expressions.nulls import all_hold
 from cartesius.language.families import admit
 from cartesius.language.matches import Match
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     from cartesius.batching.batches import Batch
     from cartesius.batching.bindings import Bindings
@@ -106,8 +105,8 @@ class Body:
         self._is_generator = pattern.is_generator
         self._is_known = self.where is None or pattern.has_traced_where
 
-    @contextmanager
-    def looking(self, skip: int) -> Iterator[None]:
+    @block
+    def looking(self, skip: int) -> Generator[None]:
         """Let clauses see the memories without what is in a state, while combinations there are asked for."""
         before = self.skip, self.noted
         self.skip, self.noted = skip, {}

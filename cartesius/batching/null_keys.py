@@ -91,7 +91,7 @@ class NullKeys:
         """Put an event beside the late ones; slots that share the memory do it as well."""
         value = entry.value if entry.row_key is ABSENT else Update(entry.row_key, entry.value)
         found = aside(slot, value, (entry.start, entry.end), entry.identity, reason)
-        self._batch.world.late.append(found)
+        self._batch.world.set_aside(found, self._batch.number)
         if slot.shared is None or slot.shared.leader is slot:
             slot.ledger.deliver(Fate.SET_ASIDE)
         if slot.shared is not None and slot.shared.leader is slot:

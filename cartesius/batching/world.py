@@ -9,7 +9,7 @@ Source: SEMANTICS 1.12 and 3.10.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -23,6 +23,9 @@ from cartesius.results.provenance import Provenance
 if TYPE_CHECKING:
     from cartesius.data.events import Time
     from cartesius.language.reactives import Reactive
+
+OF_NONE: Final = -1
+"""Stands for the number of a correlation where an event is too late for the engine, before any is at work."""
 
 
 @attrs.frozen
@@ -74,6 +77,7 @@ class World:
         self.touched: dict[tuple[Any, tuple[Any, ...]], Any] = {}
         self.deadlines: Deadlines[Any] = Deadlines(self.journal)
         self.late: list[tuple[Any, str, str]] = []
+        self.late_by: list[int] | None = None  # the numbers of the correlations of these, while somebody notes them
         self.failure: Failure | None = None  # where the last call that failed raised
         self.provenance = Provenance(self.journal, self.calendar) if trace else None
 
@@ -81,6 +85,12 @@ class World:
         """Return the next arrival number."""
         self.number += 1
         return self.number
+
+    def set_aside(self, item: tuple[Any, str, str], number: int) -> None:
+        """Put an event beside the late ones, with slot and reason, in the correlation of a number."""
+        self.late.append(item)
+        if self.late_by is not None:
+            self.late_by.append(number)
 
     def is_past(self, time: Time) -> bool:
         """Whether all deadlines at ``time`` have been met: those of one time are, one after the other."""

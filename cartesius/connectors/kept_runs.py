@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -19,11 +19,11 @@ from attrs.validators import ge, instance_of
 
 from cartesius.data.codec import decode, encode
 from cartesius.data.inflating import loading
-from cartesius.errors import InvalidArgument, NotStorable, ShutOut, SnapshotMismatch
+from cartesius.errors import InvalidArgument, NotStorable, ShutOut, SnapshotMismatch, block
 from cartesius.locks import alone_with
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
     from cartesius.engines.engine import Engine
@@ -56,8 +56,8 @@ class Checkpoint:
     sink: Any
 
 
-@contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
+@block
+def alone_in(folder: Path) -> Generator[None]:
     """Keep other runs out of a folder of checkpoints. Windows has no such lock.
 
     Raises:

@@ -34,7 +34,7 @@ from cartesius.core.engine_core import MICROSECOND
 from cartesius.core.pulling import value_and_time
 from cartesius.data.events import EARLIEST, Delete, Event
 from cartesius.engines.engine import Engine
-from cartesius.errors import InvalidArgument, near, shortened
+from cartesius.errors import InvalidArgument, add_note, near, shortened
 from cartesius.language.lenience import checked_policy, for_engines
 from cartesius.programs.failures import can_be_set_aside, raised
 
@@ -235,7 +235,7 @@ class _Run:
         except Exception as error:
             failure = self.engine.take_failure()
             if not can_be_set_aside(error, failure, self.on_error):
-                error.add_note(f"while using an event of {name!r}: {shortened(repr(item))}")
+                add_note(error, f"while using an event of {name!r}: {shortened(repr(item))}")
                 raise
             start, end = (item.start, item.end) if isinstance(item, Event) else (EARLIEST, EARLIEST)
             self.late(Event(value, start, end, 1, name), raised(error, failure) if failure is not None else str(error))

@@ -24,7 +24,7 @@ from cartesius.core.marks import Position, as_noted
 from cartesius.core.outlets import Outlets, checked_outputs
 from cartesius.core.pulling import Prefixes, value_and_time
 from cartesius.data.events import Event
-from cartesius.errors import InvalidArgument, WrongThread, as_text, carried, shortened
+from cartesius.errors import InvalidArgument, WrongThread, add_note, as_text, carried, shortened, unloaded
 from cartesius.language.lenience import checked_on_error
 from cartesius.language.reactives import Reactive
 from cartesius.programs.doors import (
@@ -322,10 +322,11 @@ class EngineCore(Generic[Result]):
         except BaseException as error:
             is_torn, self._journal.is_open = self._journal.is_open, True
             if out is None:  # of a call before, or of another engine that a body uses
-                vars(error).pop("emitted", None)
+                unloaded(error)
             else:
-                is_torn |= not carried(error, out, self._carried)
-                self._carried = getattr(error, "emitted", None)
+                is_carried = carried(error, out, self._carried)
+                is_torn |= not is_carried
+                self._carried = getattr(error, "emitted", None) if is_carried else None
             self._journal.is_open = is_torn
             raise
 
@@ -361,7 +362,7 @@ class EngineCore(Generic[Result]):
                 for join, index in self._program.bound.get(reactive, ())
             )
             times = self._world.calendar.text(start, end)
-            error.add_note(f"while pushing {shortened(as_text(value))} at {times} into {name!r} ({slots})")
+            add_note(error, f"while pushing {shortened(as_text(value))} at {times} into {name!r} ({slots})")
             raise
 
     def pull(self) -> list[Event[Result]]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from cartesius.core.pulling import Prefixes
 from cartesius.data.events import EARLIEST, LATEST, Event, Update
-from cartesius.errors import InvalidArgument
+from cartesius.errors import InvalidArgument, add_note
 from cartesius.language.reactives import Reactive, check_reactive
 from cartesius.programs.programs import Program
 from cartesius.programs.table_reading import Table
@@ -120,7 +120,7 @@ def _failures(subscription: Subscription, events: list[Event]) -> list[Exception
     try:
         subscription.hear(events)
     except Exception as error:  # it is raised when all have been told
-        error.add_note(f"in a {subscription!r}; the call that it was told of is done and stands: do not repeat it")
+        add_note(error, f"in a {subscription!r}; the call that it was told of is done and stands: do not repeat it")
         return [error]
     return []
 

@@ -259,7 +259,7 @@ class Installed(Place):
         """Put an event that will not be used beside the late ones."""
         count_set_aside(self, slot, entry)
         event = Event(entry.value, entry.start, entry.end, entry.weight, slot.source, entry.identity)
-        self.join.world.late.append((event, slot.name, reason))
+        self.join.world.set_aside((event, slot.name, reason), self.join.number)
 
     def reconsider(self, key: tuple[Any, ...]) -> None:
         """Let the copy for ``key`` choose at the end of the batch, even if no match comes."""

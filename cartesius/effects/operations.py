@@ -10,14 +10,13 @@ Source: ICFP 2018, doi:10.1145/3236762, sections 3 and 7 (generativity), Figure 
 from __future__ import annotations
 
 import enum
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar
 
 from cartesius.effects.resumptions import running
-from cartesius.errors import InvalidArgument, UnhandledOperation
+from cartesius.errors import InvalidArgument, UnhandledOperation, block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable
 
     from typing_extensions import ParamSpec as ParamSpecWithDefault
     from typing_extensions import TypeVar as TypeVarWithDefault
@@ -175,8 +174,8 @@ class Implicit(Operation[[], T], Generic[T]):
         """Whether it may be read where nobody has bound it."""
         return self.default is not MISSING
 
-    @contextmanager
-    def bound_to(self, value: T) -> Iterator[None]:
+    @block
+    def bound_to(self, value: T) -> Generator[None]:
         """Bind the variable inside a ``with`` block, for all that runs in this thread meanwhile: other tasks, too."""
         here = running()
         outside = getattr(here, "stack", None)

@@ -10,15 +10,23 @@ Source: SEMANTICS 1.12.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from cartesius.batching.world import Failure
-from cartesius.errors import CartesiusError, InvalidArgument, NotStorable, as_text, places_of, shortened
+from cartesius.errors import (
+    CartesiusError,
+    InvalidArgument,
+    NotStorable,
+    add_note,
+    as_text,
+    block,
+    places_of,
+    shortened,
+)
 from cartesius.expressions.expressions import Apply, Expression, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable
 
     from cartesius.batching.deadlines import Deadline
     from cartesius.correlations.installations import Installed
@@ -108,13 +116,13 @@ def place_of(error: Exception, failure: Failure | None) -> str:
     return f" ({', '.join([*places, f'in {failure.correlation!r}: {failure.pattern}'])})"
 
 
-@contextmanager
-def noted(due: Deadline[Installed]) -> Iterator[None]:
+@block
+def noted(due: Deadline[Installed]) -> Generator[None]:
     """Note of what is raised that it was for a deadline."""
     deadline, _, _, installed, key = due
     try:
         yield
     except Exception as error:
         under = f" under the key {key}" if key else ""
-        error.add_note(f"while a deadline of {installed.restriction!r}{under} was due, at {deadline}")
+        add_note(error, f"while a deadline of {installed.restriction!r}{under} was due, at {deadline}")
         raise

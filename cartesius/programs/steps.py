@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
+from cartesius.batching.world import OF_NONE
 from cartesius.correlations.continuations import holders
 from cartesius.correlations.gates import count_late
 from cartesius.effects.evidence import put_back
@@ -159,12 +160,12 @@ class Steps:
         too_late = [(join, index) for join, index in bound if not join.slots[index].takes_late(event.end, clock)]
         count_late(too_late)
         if not any(join.slots[index].keeps_late for join, index in bound):
-            self.world.late.append((event, self.program.names[reactive], reason))
+            self.world.set_aside((event, self.program.names[reactive], reason), OF_NONE)
             return None
         for slot in [join.slots[index] for join, index in too_late]:
             kind = "lateness" if slot.lateness else "retention"
             kept = f" by more than the {kind} {slot.retention}" if slot.keeps_late else ""
-            self.world.late.append((event, slot.name, reason + kept))
+            self.world.set_aside((event, slot.name, reason + kept), OF_NONE)
         return None if len(too_late) == len(bound) else frozenset(too_late)
 
     def propagate(

@@ -5,7 +5,6 @@ Invariant: what is noted of a call is complete when the call is done; a call tha
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import attrs
@@ -13,10 +12,10 @@ import attrs
 from cartesius.data.event_tables import label_of
 from cartesius.data.events import Delete, Update
 from cartesius.effects.resumptions import running
-from cartesius.errors import as_text
+from cartesius.errors import as_text, block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from cartesius.data.entries import Entry
     from cartesius.data.events import Event, Time
@@ -75,8 +74,8 @@ class Departures:
         self.gone: list[tuple[Slot, Entry]] = []  # what left the memory of which slot in the last call
         self._letting: dict[int, str] = {}  # by the number of an entry: who has said that it shall leave
 
-    @contextmanager
-    def acting(self, handler: str, family: Family) -> Iterator[None]:
+    @block
+    def acting(self, handler: str, family: Family) -> Generator[None]:
         """Note whose clause runs meanwhile, which may let events leave; not so if it hears that one leaves.
 
         It is noted of the strand: others may run before the clause ends.

@@ -17,7 +17,7 @@ import os
 import sys
 import traceback
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib.machinery import SourcelessFileLoader
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius.core.engine_core import EngineCore
 from cartesius.data.events import Delete, Update
-from cartesius.errors import CartesiusError, InvalidArgument, shortened
+from cartesius.errors import CartesiusError, InvalidArgument, block, shortened
 from cartesius.language.reactives import UNDECLARED, Reactive
 from cartesius.show.recordings import options_of, recording_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
     from importlib.machinery import ModuleSpec
 
     from cartesius.show.recordings import Recording
@@ -61,8 +61,8 @@ class Program(NamedTuple):
     main: ModuleType
     engines: list[tuple[str, EngineCore]]
 
-    @contextmanager
-    def in_place(self) -> Iterator[None]:
+    @block
+    def in_place(self) -> Generator[None]:
         """Let Python find the program as the one that runs, as its bodies need: they pickle, import, and read types."""
         main, argv = sys.modules["__main__"], sys.argv
         sys.modules["__main__"], sys.argv = self.main, [self.path, *self.arguments]
@@ -168,8 +168,8 @@ def ran(program: str, arguments: Sequence[str]) -> tuple[Program, str]:
     return found, name
 
 
-@contextmanager
-def _recording(note: Any) -> Iterator[None]:
+@block
+def _recording(note: Any) -> Generator[None]:
     """Let every engine that is built record, and be noted."""
     before, EngineCore.watch = EngineCore.watch, note
     try:
@@ -183,7 +183,7 @@ def _own_traceback(error: BaseException, path: str, handled: BaseException | Non
     last = error
     while last.__context__ is not None and last.__context__ is not handled:
         last = last.__context__
-    last.__context__ = None
+    BaseException.__setattr__(last, "__context__", None)  # its class may be frozen
     frame = error.__traceback__
     while frame is not None and frame.tb_frame.f_code.co_filename != path:
         frame = frame.tb_next

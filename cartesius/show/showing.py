@@ -6,7 +6,7 @@ import sys
 from asyncio import get_running_loop
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from cartesius.errors import InvalidArgument
 from cartesius.installation import needing
@@ -15,25 +15,30 @@ from cartesius.show.show_answers import Answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from contextlib import ContextDecorator
+    from contextlib import AbstractContextManager
 
     from cartesius.core.engine_core import EngineCore
     from cartesius.pages.local_pages import Page
     from cartesius.show.recordings import Recording
 
+P = ParamSpec("P")
+T = TypeVar("T")
 EXTRA = "cartesius-joins[edit]"
 """What serves a page."""
 
 
 def page_of(
-    recordings: Sequence[Recording], chosen: int, title: str, place: Callable[[], ContextDecorator] | None = None
+    recordings: Sequence[Recording],
+    chosen: int,
+    title: str,
+    place: Callable[[], AbstractContextManager[None]] | None = None,
 ) -> Page:
     """Return the page that shows recordings, and one of them first; its questions are answered in a place, if given."""
     from cartesius.pages.local_pages import Page  # noqa: PLC0415 - who serves no page needs no server
 
     answers = Answers(recordings, chosen, title).questions
     if place is not None:
-        answers = {name: place()(answer) for name, answer in answers.items()}
+        answers = {name: _placed(place, answer) for name, answer in answers.items()}
     return Page(Path(__file__).parent, "the command", answers)
 
 
@@ -45,7 +50,7 @@ def show_recordings(
     title: str,
     port: int,
     browse: bool,
-    place: Callable[[], ContextDecorator] | None = None,
+    place: Callable[[], AbstractContextManager[None]] | None = None,
 ) -> None:
     """Show recordings on a page, until Ctrl-C.
 
@@ -90,3 +95,11 @@ def _is_notebook() -> bool:
     """Whether this process is the kernel of a notebook."""
     interactive = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(interactive, "kernel", None) is not None
+
+
+def _placed(place: Callable[[], AbstractContextManager[None]], answer: Callable[P, T]) -> Callable[P, T]:
+    def answered(*arguments: P.args, **options: P.kwargs) -> T:
+        with place():
+            return answer(*arguments, **options)
+
+    return answered

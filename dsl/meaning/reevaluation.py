@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import attrs
 
+from cartesius.errors import add_note
 from dsl.meaning.verdicts import Reason, Verdict
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Run:
             try:
                 reason = check.check(self.situation, doubts)
             except Exception as error:
-                error.add_note(f"in the {check.shown}")
+                add_note(error, f"in the {check.shown}")
                 raise
             self.requirements += 1
             self.reasons[check.number] = reason
@@ -92,7 +93,7 @@ class Run:
             try:
                 value = check.holds(self.situation)
             except Exception as error:
-                error.add_note(f"in the {check.shown}")
+                add_note(error, f"in the {check.shown}")
                 raise
             self.conditions += 1
             answer = self.answers[check.number] = None if value is None else bool(value)

@@ -21,6 +21,7 @@ import numpy as np
 from cartesius.columns.batches.running import Attempt, attempt
 from cartesius.columns.batches.single_rows import is_large
 from cartesius.columns.batches.slicing import between
+from cartesius.errors import add_note
 from cartesius.language.lenience import for_engines
 from cartesius.programs.failures import can_be_set_aside, is_broken, raised
 from spark_bridge.columns.row_texts import value_text
@@ -333,7 +334,7 @@ class _Call:
         except Exception as error:  # the push is undone
             failure = engine.take_failure()
             if is_broken(error):
-                error.add_note(f"while using a row of {source.name!r}: {one.text(row)}")
+                add_note(error, f"while using a row of {source.name!r}: {one.text(row)}")
                 raise
             if failure is not None and failure.deadline is not None:  # it fell due before the row was looked at
                 raise failed_without_row(error, failure, self.bucket) from error

@@ -23,7 +23,7 @@ import pyspark
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from cartesius.errors import InvalidArgument
+from cartesius.errors import InvalidArgument, add_note
 from spark_bridge.reading.prefixes import clock_in
 from spark_bridge.transport.emission import PART
 from spark_bridge.transport.envelope import FOREVER
@@ -127,7 +127,7 @@ def _noting(bucket: int, work: Callable[[], Outcome]) -> Outcome:
     try:
         return work()
     except Exception as error:
-        error.add_note(f"while processing bucket {bucket}")
+        add_note(error, f"while processing bucket {bucket}")
         raise
 
 

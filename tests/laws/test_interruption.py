@@ -43,6 +43,7 @@ from restrictions import (
     sliding,
     tumbling,
     within,
+    without,
 )
 from restrictions.streams import buffer, interval_join, map_
 from restrictions.tables import aggregate, count, inner_join, map_table, sum_, table_of_latest, to_table
@@ -302,6 +303,37 @@ def test_a_clock_that_columns_move_has_moved_or_not():
         lines = [at for at, (where, _) in enumerate(lines_of(scene)) if "engine.py" in where or "batch_times" in where]
         outcomes += Counter(check(scene, KeyboardInterrupt, at) for at in lines)
     assert outcomes["undone"] > 20, outcomes
+
+
+WHERE_COLUMNS_DECIDE = ("engines/engine.py", "batches/running", "batches/keyed_state", "batches/fates")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda a, b: aggregate(a, sum_.of("n"), by="k", restrict=tumbling(3, report=on_close)),
+        lambda a, b: correlate(x=a, yields=lambda x: x.n, restrict=without(b, after="x", within=3)),
+    ],
+    ids=["windows", "absence"],
+)
+def test_what_columns_decide_as_the_clock_moves_is_decided_or_not(make):
+    """At each line of a move that they answer: what comes of it is given, or nothing has happened, or it is broken."""
+    a, b = Reactive("a", fields=("k", "n")), Reactive("b", fields=("k", "n"))
+    output = make(a, b)
+    inputs = tuple([one for one in (a, b) if one in Engine(output).inputs.values()])
+    program = Program((str(output.pattern),), inputs, (output,), frozenset(), {"lateness": 9}, 1, False)
+    rows = tuple([Row(inputs[-1 if n == 5 else 0], {"k": n % 2, "n": n}, (n, n)) for n in range(8)])
+    scene = Scene(program, None, rows[:7], "advance", partial(Engine.advance, time=7), rows[7:])
+    with often_by_key():
+        engine: Any = scene.engine()
+        assert engine.advance(7)
+        assert engine._compiled.states is not None  # columns have answered
+        places = lines_of(scene)
+        lines = [at for at, (where, _) in enumerate(places) if any(one in where for one in WHERE_COLUMNS_DECIDE)]
+        few = random.Random(0).sample(lines, min(len(lines), settings().max_examples))
+        outcomes = Counter(check(scene, KeyboardInterrupt, at) for at in few)
+    assert outcomes["undone"] > len(few) / 3, outcomes
+    assert outcomes["broken"], outcomes  # once they have moved it, what comes of it is not told
 
 
 def test_rows_without_a_partner_come_or_not_and_partners_know_or_not():

@@ -12,7 +12,22 @@ from unittest import mock
 import pytest
 from hypothesis import settings
 
-from cartesius import Delete, Engine, Reactive, Update, correlate
+from cartesius import (
+    Delete,
+    Engine,
+    Reactive,
+    Restriction,
+    Slot,
+    Update,
+    arrive,
+    correlate,
+    forward,
+    handles,
+    notify_at,
+    push,
+    set_aside,
+    tick,
+)
 from cartesius.columns.batches.plans import plan
 from cartesius.columns.batches.running import Compiled
 from cartesius.columns.batches.written_part import WrittenPart
@@ -343,3 +358,53 @@ def test_what_is_set_aside_in_a_step_is_told_in_the_order_of_correlations(is_fir
         (v, slot) for v in (0, 2) for slot in ("ax" if is_first else "xa")
     ]
     assert list(map(repr, batches.late)) == list(map(repr, reference.late))
+
+
+class refusing(Restriction):
+    """It sets some events aside as they come, and others when they are due."""
+
+    slot: Slot
+    bit: int
+
+    @handles(arrive, "slot")
+    def refuse(self, slot, event):
+        if event.value.v & self.bit:
+            set_aside(slot, event, f"refused by {self.bit}")
+        else:
+            forward(slot, event)
+
+    @handles(push, "slot")
+    def ask(self, slot, entry):
+        notify_at(entry.end + self.bit)
+        forward(slot, entry)
+
+    @handles(tick)
+    def regret(self, now):
+        for entry in self.slot.memory:
+            if entry.end + self.bit == now - 1:
+                set_aside(self.slot, entry, f"regretted by {self.bit}")
+
+
+@pytest.mark.parametrize("lateness", [None, 0])
+def test_what_both_parts_set_aside_in_one_step_is_told_in_the_order_of_correlations(lateness, pytestconfig):
+    """Also where several of either part call their slot alike, and some set aside at deadlines before the event."""
+    draw = random.Random(f"aside {pytestconfig.getoption('--hypothesis-seed') or 0}/{lateness}")
+    of_columns = [
+        correlate(a=X, yields=lambda a: a.v, restrict=key_by(a=key) | most_recently("a"), name=f"by {key}")
+        for key in ("k", "v")
+    ]
+    written = [correlate(a=X, yields=lambda a: a.v, restrict=refusing("a", bit), name=f"bit {bit}") for bit in (1, 2)]
+    both = 0
+    for _ in range(6):
+        outputs = draw.sample([*of_columns, *written], 4)
+        reference, batches = Engine(*outputs, tier="reference", lateness=lateness), Engine(*outputs, lateness=lateness)
+        assert len(plan(batches).written) == 2
+        rows = [{"k": draw.choice([None, 1]), "v": draw.randrange(4)} for _ in range(12)]
+        times = sorted(draw.randrange(9) for _ in rows)
+        for row, at in zip(rows, times, strict=True):
+            reference.push(X, row, at)
+        batches.push_many({X: {"k": [row["k"] for row in rows], "v": [row["v"] for row in rows], "at": times}})
+        assert batches._why_row_by_row == ""
+        assert list(map(repr, batches.late)) == list(map(repr, reference.late))
+        both += len(batches.late)
+    assert both > 60

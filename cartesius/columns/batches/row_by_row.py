@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cartesius.columns.batches.slicing import between, stacked
 from cartesius.columns.results import dated, table_of
 from cartesius.data.events import Delete, Update
-from cartesius.errors import NotStorable, carried
+from cartesius.errors import NotStorable, add_note, carried, unloaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from cartesius.language.reactives import Reactive
 
 
-def one_by_one(engine: EngineCore, feed: Feed, tables: Sequence[pa.Table], done: int) -> pa.Table:
-    """Push the rows from ``done`` on one by one; those before them gave ``tables``."""
+def one_by_one(
+    engine: EngineCore, feed: Feed, tables: Sequence[pa.Table], done: int, told: list[BaseException]
+) -> pa.Table:
+    """Push the rows from ``done`` on one by one; those before gave ``tables``. Errors that carry them are ``told``."""
     outputs = [(engine._program.names[output], is_table(engine, output)) for output in engine._program.outputs]
     out: list[Event] = []
     calendar = engine._world.calendar
@@ -38,18 +40,21 @@ def one_by_one(engine: EngineCore, feed: Feed, tables: Sequence[pa.Table], done:
         return dated(stacked([*tables, table_of([*map(calendar.taken, out)], outputs)]), calendar)
     except BaseException as error:
         is_torn, engine._journal.is_open = engine._journal.is_open, True
-        if engine._world.events - begun > done and isinstance(error.__dict__.get("emitted"), list):
-            out += error.__dict__.pop("emitted")  # of the row at which it was interrupted, which stands
+        told.append(error)
+        if engine._world.events - begun > done and isinstance(emitted := unloaded(error), list):
+            out += emitted  # of the row at which it was interrupted, which stands
             done += 1
         if isinstance(error, NotStorable) and done == feed.steps:
             error.add_note(no_table(done, done))
         else:
-            error.add_note(
+            add_note(
+                error,
                 f"in push_many, at row {done} of {feed.steps} in the order of arrival; those before it stand, and what"
-                " they gave is the attribute `emitted` of this error, a table"
+                " they gave is the attribute `emitted` of this error, a table",
             )
             with suppress(NotStorable):  # they may be no plain data
-                carried(error, dated(stacked([*tables, table_of([*map(calendar.taken, out)], outputs)]), calendar))
+                table = dated(stacked([*tables, table_of([*map(calendar.taken, out)], outputs)]), calendar)
+                is_torn |= not carried(error, table)
         engine._journal.is_open = is_torn
         raise
 

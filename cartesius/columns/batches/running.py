@@ -17,6 +17,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
+from cartesius.batching.world import OF_NONE
 from cartesius.columns.batches.batch_times import advanced, by_the_clock, is_all_known, next_deadline, with_times
 from cartesius.columns.batches.fates import Counting, balance, held_of
 from cartesius.columns.batches.feeds import Feed, fed, lists_of
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cartesius.columns.batches.kept import Parts
+    from cartesius.columns.batches.written_part import Where
     from cartesius.columns.stages.stages import Counts, Late, Stage, State
     from cartesius.core.engine_core import EngineCore
     from cartesius.data.events import Event, Time
@@ -100,7 +102,7 @@ class _Computed:
         rows: What comes to the inputs.
         moment: The clock in each step.
         number: The next arrival number.
-        late: What is late, with its step.
+        late: What is late, and where.
         counting: What becomes of what comes.
         latest: The latest end of what comes.
         flows: What the correlations give.
@@ -113,7 +115,7 @@ class _Computed:
     rows: dict[Reactive, Rows]
     moment: Moment
     number: int
-    late: list[tuple[int, Late]]
+    late: list[tuple[Where, Late]]
     counting: Counting
     latest: Time
     flows: dict[Reactive, Flow] = attrs.field(factory=dict)
@@ -273,7 +275,7 @@ class Compiled:
             if isinstance(error, _CANNOT):
                 return None
             raise
-        self._commit(engine, found, Ran(0, found.late, None))
+        self._commit(engine, found, Ran(0, _in_order(found.late), None))
         return emitted
 
     def next_deadline(self) -> tuple[int | None] | None:
@@ -322,10 +324,7 @@ class Compiled:
                     found = self._computed(engine, between(feed, 0, given.done), found.loaded)
                 except Exception as error:  # a body gives something else than a moment ago: what is written has changed
                     raise given.stopped_by from error
-        late = sorted([*found.late, *given.late], key=itemgetter(0))
-        if self.part is not None and found.late and given.late:
-            late = self.part.in_order(found.late, given.late)
-        ran: Ran[T] = Ran(given.done, late, given.stopped_by)
+        ran: Ran[T] = Ran(given.done, _in_order([*found.late, *given.late]), given.stopped_by)
         try:
             ran.made = [shape(self._given(found, given.emitted))]
         except NotStorable as error:
@@ -357,16 +356,17 @@ class Compiled:
             if len(one)
         }
         latest_end = max(ends, default=engine._world.latest)
-        return self._through(_Computed(rows, moment, number + moment.steps, late, counting, latest_end), before)
+        aside: list[tuple[Where, Late]] = [((step, True, OF_NONE), item) for step, item in late]
+        return self._through(_Computed(rows, moment, number + moment.steps, aside, counting, latest_end), before)
 
     def _through(self, found: _Computed, before: Sequence[State | KeyedState] = ()) -> _Computed:
         """Let what comes go through the stages."""
         for place, stage in enumerate(self.stages):
-            arriving = _arriving(stage, found)
+            arriving, where = _arriving(stage, found), self.program.joins.index(stage.join)
             without: dict[int, int] = {}
             for index, one in arriving.items():
                 arriving[index], aside = self._keyless[place].set_aside(stage.join.slots[index], one)
-                found.late += aside
+                found.late += [((step, True, where), item) for step, item in aside]
                 without[index] = len(aside)
             arriving = {index: one for index, one in arriving.items() if len(one)}
             if self.states is None:
@@ -378,7 +378,7 @@ class Compiled:
             outcome, after = self._by_key[place].run(state, arriving, found.moment)
             found.states.append(after)
             found.tuples += outcome.tuples
-            found.late += outcome.late
+            found.late += [((step, True, where), item) for step, item in outcome.late]
             found.counting.come(stage, arriving, without, outcome)
             if stage.gives_turns and len(stage.join.reactives) > 1:
                 check_single(outcome.flow)
@@ -406,6 +406,11 @@ class Compiled:
         engine._world.events += events
         engine._world.latest = max(engine._world.latest, found.latest)
         engine._is_touched = engine._has_begun = True
+
+
+def _in_order(late: list[tuple[Where, Late]]) -> list[tuple[int, Late]]:
+    """Return what was set aside as it is when rows are pushed, each with its step."""
+    return [(step, item) for (step, *_), item in sorted(late, key=itemgetter(0))]
 
 
 def _as_reason(error: BaseException) -> BaseException:
@@ -461,20 +466,20 @@ def push_many(engine: EngineCore, batch: object) -> pa.Table:
     has_tables = any(is_table(engine, output) for output in program.outputs)
     compiled_of(engine).rent.begin()
     found: Attempt[pa.Table] = Attempt()
-    events = engine._world.events
+    events, told = engine._world.events, list[BaseException]()
     try:
         attempt(engine, feed, lambda flows: as_table(flows, has_tables=has_tables), found)
         if found.done == feed.steps and found.made:
             return dated(stacked(found.made), engine._world.calendar)
         reason = f"push_many: {compiled_of(engine).reason or engine._why_row_by_row}"
         engine._steps.given_up.count(None, reason, many=feed.steps - found.done)
-        return one_by_one(engine, feed, found.made, found.done)
+        return one_by_one(engine, feed, found.made, found.done, told)
     except BaseException as error:
         is_torn, engine._journal.is_open = engine._journal.is_open, True
         pushed = engine._world.events - events
         if not pushed and not found.made:
             engine._world.calendar.is_dated = before
-        elif found.made and pushed == found.done and "emitted" not in vars(error):  # no row was pushed alone
+        elif found.made and pushed == found.done and not told:  # no row was pushed alone
             is_torn |= not carried(error, dated(stacked(found.made), engine._world.calendar))
         engine._journal.is_open = is_torn
         raise

@@ -11,14 +11,14 @@ Source: DESIGN 4; SEMANTICS 1.1 and 1.12.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from copy import copy
-from operator import itemgetter
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 import numpy as np
 
+from cartesius.batching.world import OF_NONE
 from cartesius.columns.batches.row_by_row import is_table, payloads_of
 from cartesius.columns.results import flow_of
 from cartesius.columns.stages.rows import LAST
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
     Arrival: TypeAlias = tuple[Reactive, Any, int, int, int]
     """A reactive, a value, its first and last instant, and its number among what the reactive gives."""
+    Where: TypeAlias = tuple[int, bool, int]
+    """In which step something is set aside, whether not by a deadline, and by which correlation of the program."""
     Emitted: TypeAlias = tuple[int, int, Event]
     """A step, the time of the deadline that something comes of, as in `Flow.turn`, and what comes."""
 
@@ -52,13 +54,13 @@ class Given:
     Args:
         done: How many steps it has done, the first ones.
         emitted: What the outputs give.
-        late: What was set aside, with its step.
+        late: What was set aside, and where.
         stopped_by: What happened in the step after those, which has changed nothing; None: it has done all.
     """
 
     done: int = 0
     emitted: list[Emitted] = attrs.field(factory=list)
-    late: list[tuple[int, Late]] = attrs.field(factory=list)
+    late: list[tuple[Where, Late]] = attrs.field(factory=list)
     stopped_by: BaseException | None = None
 
 
@@ -74,6 +76,7 @@ class WrittenPart:
         whole, self._world = engine._program, engine._world
         self._engine = engine
         self.numbers = {join.number for join in joins}
+        self._places = {join.number: place for place, join in enumerate(whole.joins)}
         made = {reactive for join in joins for reactive in join.reactives}
         memories = {slot.shared for join in joins for slot in join.slots}
         self._program = program = copy(whole)
@@ -92,6 +95,7 @@ class WrittenPart:
         objection = "each value is checked, in a durable engine" if self._world.durable else ""
         self._pushes = DirectPushes(program, self._steps, objection, engine._lateness)
         self._direct: Direct = {}
+        self._n_met = 0  # how much was set aside in the present step by deadlines
 
     def run(self, rows: Mapping[Reactive, Rows], flows: Mapping[Reactive, Flow], moment: Moment, number: int) -> Given:
         """Run the steps of a batch, as far as that goes. The journal is open afterwards: the caller closes it.
@@ -112,7 +116,7 @@ class WrittenPart:
         before = world.events, world.latest, world.clock
         n_late, others = len(world.late), world.deadlines.of_others(self.numbers)
         try:
-            world.journal.is_open = True
+            world.journal.is_open, world.late_by = True, []
             world.deadlines.leave_out(others)
             world.number = max(world.number, number + sum(map(len, flows.values())))
             world.journal.is_open = False
@@ -120,7 +124,8 @@ class WrittenPart:
             while (step := self._next(given.done, arriving, moment)) < moment.steps:
                 here = coming[arriving.pop()] if arriving and arriving[-1] == step else []
                 given.emitted += self._run_step(step, here, moment, turns.get(step, ()))
-                given.late += [(step, item) for item in world.late[n_late + len(given.late) :]]
+                if len(world.late) > n_late + len(given.late):
+                    given.late += self._set_aside(step, world.late[n_late + len(given.late) :])
                 given.done = step + 1
                 world.journal.is_open = False
             given.done = moment.steps
@@ -130,6 +135,7 @@ class WrittenPart:
                 raise
             given.stopped_by = error
             world.journal.is_open = True
+        world.late_by = None
         world.deadlines.take_in(others)
         self._engine._steps.broken_by = self._steps.broken_by
         del world.late[n_late:]
@@ -174,7 +180,7 @@ class WrittenPart:
             moment: The clock in each step.
             turns: At which deadlines something comes of what columns compute.
         """
-        world, lateness = self._world, self._engine._lateness
+        world, lateness, self._n_met = self._world, self._engine._lateness, 0
         clock = world.clock if moment.clock is None else int(moment.clock[step])
         heap = world.deadlines.heap
         is_due = moment.meets_deadlines and bool(heap) and heap[0][0] < clock
@@ -188,10 +194,12 @@ class WrittenPart:
                     return [(step, LAST, event) for event in emitted]
         left_by, failed_by = self._steps.given_up.taken()
         found: list[Emitted] = []
+        n_late = len(world.late)
 
         def work() -> list[Event]:
             if is_due:
                 found.extend([(step, *one) for one in self._meet(clock, turns)])
+                self._n_met = len(world.late) - n_late
             world.clock = max(world.clock, clock)
             found.extend([(step, LAST, event) for event in self._propagated(here)])
             return []
@@ -245,26 +253,12 @@ class WrittenPart:
             raise NotColumnar("what comes goes on in several steps, to several outputs")
         return emitted
 
-    def in_order(
-        self, of_columns: Sequence[tuple[int, Late]], mine: Sequence[tuple[int, Late]]
-    ) -> list[tuple[int, Late]]:
-        """Return what was set aside by step, and in each step in the order of the correlations that did so.
-
-        Of two that are both written, or both computed, and have a slot of one name, the first is taken to be first.
-        """
-        keyed: list[tuple[tuple[int, int], tuple[int, Late]]] = []
-        for late, is_mine in ((of_columns, False), (mine, True)):
-            places = defaultdict[tuple[str, str], list[int]](list)  # by what a slot is called, and what comes to it
-            for place, join in enumerate(self._engine._program.joins):
-                for slot in join.slots if (join.number in self.numbers) is is_mine else ():
-                    places[slot.name, slot.source].append(place)
-            seen: Counter[tuple[int, str, str]] = Counter()
-            for step, item in late:
-                event, name, _ = item
-                here = places[name, event.reactive][seen[step, name, event.reactive] :]
-                seen[step, name, event.reactive] += 1
-                keyed.append(((step, here[0] if here else -1), (step, item)))  # none of them, if the clock was too late
-        return [one for _, one in sorted(keyed, key=itemgetter(0))]
+    def _set_aside(self, step: int, items: Sequence[Late]) -> list[tuple[Where, Late]]:
+        """Return what was set aside in a step, and where: it stays in its order."""
+        numbers, self._world.late_by = (self._world.late_by or [])[-len(items) :], []
+        known = [OF_NONE if n < self._n_met else self._places.get(one, OF_NONE) for n, one in enumerate(numbers)]
+        places = enumerate(zip(items, accumulate(known, max), strict=True))
+        return [((step, n >= self._n_met, place), item) for n, (item, place) in places]
 
     def flows(self, emitted: Sequence[Emitted]) -> dict[Reactive, Flow]:
         """Return what the outputs give as columns; raise `NotStorable` if it is no plain data."""

@@ -21,7 +21,7 @@ from cartesius.columns.batches.slicing import between, stacked
 from cartesius.columns.results import as_table, restated, table_of
 from cartesius.columns.stages.rows import FAR
 from cartesius.columns.vectors.vectors import KIND, RECORD, TUPLE, Struct, from_arrow
-from cartesius.errors import InvalidArgument, as_text
+from cartesius.errors import InvalidArgument, add_note, as_text
 from cartesius.expressions.expressions import Tuple
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _one_by_one(engine: EngineCore, feed: Feed, done: int) -> list[Event]:
             events += engine.push(reactive, value, at)
         except BaseException as error:
             where = f"in run_frames, at row {step} of {feed.steps} by time, of {reactive.name!r}"
-            error.add_note(f"{where}: {as_text(value)}")
+            add_note(error, f"{where}: {as_text(value)}")
             raise
     return events
 

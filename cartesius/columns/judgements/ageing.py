@@ -5,6 +5,8 @@ batches each row that the clock can change has a deadline, as in place.
 
 Invariant: of each row that is kept, `Phase` is the phase that the clock has reached.
 
+This module is over 300 lines because one pass finds what a row is, what it gives, and what becomes of the one before.
+
 Source: DESIGN 4; SEMANTICS 3.10.
 """
 
@@ -29,6 +31,7 @@ from cartesius.expressions.missing_values import is_there
 from cartesius.expressions.phases import phases_of
 from cartesius.plan.nodes import Age, AsTable, TakeBack
 from cartesius.results.views import View
+from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
     from cartesius.expressions.phases import Phases
+    from cartesius.language.families import Slot
 
 _KNOWN = {Age, TakeBack, AsTable}
 
@@ -117,6 +121,10 @@ class Ageing(Stage):
         (slot,) = self.join.slots
         shown = f"# {commented(self.join.name)}: {commented(slot.reactive.name)}\n"
         return f"{shown}# {commented(repr(self.installed.restriction))}\n{self.code.text}"
+
+    def tells(self, slot: Slot) -> frozenset[Fate | None]:
+        """Tell all ways in which a row leaves."""
+        return frozenset({None, Fate.EXPIRED, Fate.DISPLACED})
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Find the phase of each row that comes, and compare it with the row before."""
@@ -204,7 +212,14 @@ class Ageing(Stage):
         more, kept = phase.take(left), None
         if len(left):
             kept = attrs.evolve(rows.take(left).as_retained(), number=np.sort(rows.number[left]))
-        return Outcome(flow, State((kept,), more), int(np.count_nonzero(is_new & stays)))
+        had = np.append(False, stays[:-1])[: len(order)] & ~first
+        is_deletion = is_new & ~stays & (had if rows.deletes is None else had | rows.deletes[order])
+        fates = {
+            None: int(np.count_nonzero(is_new & ~stays & ~is_deletion) - np.count_nonzero(found.turn != LAST)),
+            Fate.EXPIRED: int(np.count_nonzero(is_deletion)),
+            Fate.DISPLACED: int(np.count_nonzero(is_new & had)),
+        }  # what a deadline makes of a row comes from the gate, which has not taken it
+        return Outcome(flow, State((kept,), more), int(np.count_nonzero(is_new & stays)), fates={0: fates})
 
     def _flow(self, found: Stages, value: Vector, given: Indices, is_update: NDArray[np.bool_]) -> Flow:
         """Return changes, in order."""

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 class Rejudging(Judging):
     """A table of values of a function of the values of another."""
 
+    is_in_memory = True
+
     @property
     def fields(self) -> list[str]:
         """The fields that are looked at."""

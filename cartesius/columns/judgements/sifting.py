@@ -44,6 +44,7 @@ _KNOWN = {TakeBack, AsTable}
 class Sifting(Stage):
     """A table of the items of the tuples of another, where there are some."""
 
+    is_in_memory = True
     takes_turns = True
 
     def source(self) -> str:

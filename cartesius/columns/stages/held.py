@@ -84,11 +84,11 @@ def store_beside(join: Join, state: State, stored: set[int]) -> None:
     """Let the memory of the only slot hold the objects that have come, beside those that are still there."""
     (slot,), (rows,) = join.slots, state.retained
     stored.add(id(slot.memory))
-    there = set() if rows is None else set(rows.number.tolist())
-    for entry in list(slot.memory.all()):
-        if entry.number not in there:
-            slot.memory.remove(entry)
     entries = [entry for some in state.more or () for entry in entries_of(join, slot, some)]
+    there = set() if rows is None else set(rows.number.tolist()) - {entry.number for entry in entries}
+    for entry in list(slot.memory.all()):
+        if entry.number not in there:  # nor if it has been stored already, to be read
+            slot.memory.remove(entry)
     for entry in sorted(entries, key=attrgetter("number")):
         slot.memory.store(entry)
     slot.memory.settle(slot.memory.all())

@@ -24,6 +24,7 @@ from cartesius.expressions.phases import collected_of
 from cartesius.plan.nodes import AsTable, Collate, TakeBack
 from cartesius.results.unchanged_values import is_unchanged
 from cartesius.results.views import View
+from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.stages import Moment
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
+    from cartesius.language.families import Slot
 
 _KNOWN = {Collate, TakeBack, AsTable}
 
@@ -73,6 +75,10 @@ class Collating(Stage):
         what = f"each {commented(slot.reactive.name)}, one by one: {commented(repr(self.installed.restriction))}"
         return f"# {commented(self.join.name)}\n# {what}\n"
 
+    def tells(self, slot: Slot) -> frozenset[Fate | None]:
+        """Tell all ways in which a row leaves."""
+        return frozenset({None, Fate.EXPIRED, Fate.DISPLACED})
+
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Let one event after the other come to its row."""
         rows: dict[Any, Row] = dict(state.more or {})
@@ -84,7 +90,7 @@ class Collating(Stage):
                 _first_due(rows, due, int(clock[-1]))
             return Outcome(nothing(), state, 0)
         changes: list[_Change] = []
-        tuples = 0
+        tuples, known = 0, len(rows)
         columns = (coming.start.tolist(), coming.end.tolist(), coming.number.tolist(), coming.position.tolist())
         for value, start, end, number, position in zip(coming.payload.to_list(), *columns, strict=True):
             now = end if moment.clock is None else max(end, int(moment.clock[position]))
@@ -104,7 +110,9 @@ class Collating(Stage):
                 changes.append(_Change(key, position, start, end, stage.value))
         if clock is not None:
             _first_due(rows, due, int(clock[-1]))
-        return Outcome(_flow(changes), State((_retained(rows),), rows), tuples)
+        gone = sum(one.value is None for one in changes)
+        left = {Fate.EXPIRED: gone, Fate.DISPLACED: known + tuples - len(rows), None: len(coming) - tuples - gone}
+        return Outcome(_flow(changes), State((_retained(rows),), rows), tuples, fates={0: left})
 
     def _come(self, rows: Mapping[Any, Row], value: Any, end: int, now: int) -> tuple[Any, Any, Any]:
         """Return the key of the row that a value comes to, what it was, and its stage."""

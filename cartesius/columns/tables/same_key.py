@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.tables.causes import Causes
-    from cartesius.columns.tables.table_rows import Versions
-    from cartesius.columns.tables.table_stages import Fates, Output
+    from cartesius.columns.tables.table_rows import ByKey, Versions
+    from cartesius.columns.tables.table_stages import Output
     from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.correlations.join_shape import Join
 
@@ -58,13 +58,16 @@ class SameKey(TableStage):
             return Outcome(nothing(), state, 0)
         codes, count = self._codes(them, there)
         retained = [one.live(codes[slot], count) if slot in codes else None for slot, one in enumerate(them)]
+        changed = self._changed(them[0], codes[0], count) if self.is_transient else None
+        fates = self.told(them) if changed is None else self.passed_on(them[0], changed[1])
         if self.is_read_only:
-            return Outcome(nothing(), State(tuple(retained), state.more), 0)
-        alone = len(them) == 1
-        found = self._alone(them[0], codes[0], count) if alone else self._together(them, codes, count, moment.steps)
-        what, fates = found
-        flow, more = self.output.given(what, state.more, moment.steps)
-        return Outcome(flow, State(tuple(retained), more), what.shown.timeline.tuples, fates=fates)
+            return Outcome(nothing(), State(tuple(retained), state.more), 0, fates=fates)
+        if len(them) == 1:
+            found = self._alone(them[0], *(changed or self._changed(them[0], codes[0], count)))
+        else:
+            found = self._together(them, codes, count, moment.steps)
+        flow, more = self.output.given(found, state.more, moment.steps)
+        return Outcome(flow, State(tuple(retained), more), found.shown.timeline.tuples, fates=fates)
 
     def _codes(self, them: list[Versions], there: list[int]) -> tuple[dict[int, NDArray[np.int64]], int]:
         """Return the codes of the keys of each slot. The key None matches nothing: each slot has a code for it."""
@@ -77,21 +80,20 @@ class SameKey(TableStage):
             codes[slot] = np.where(codes[slot] == NEVER, count + place, codes[slot])
         return codes, count + len(nulls)
 
-    def _alone(self, one: Versions, codes: NDArray[np.int64], count: int) -> tuple[Found, Fates]:
-        """Return the states of a single table: its versions, by key; and what became of those that a gate takes."""
+    def _changed(self, one: Versions, codes: NDArray[np.int64], count: int) -> tuple[ByKey, NDArray[np.bool_]]:
+        """Return the versions of a single table by key, of which something changes, and which of them are a change."""
         ordered = by_key(one, codes, count, hot_codes(codes, one.position != BEFORE, count))
+        changed = one.position[ordered.rows] != BEFORE
+        return ordered, changed & changes_something(one, ordered) if self.is_transient else changed
+
+    def _alone(self, one: Versions, ordered: ByKey, changed: NDArray[np.bool_]) -> Found:
+        """Return the states of a single table: its versions, by key."""
         position, part = one.position[ordered.rows], one.target[ordered.rows]
-        changed = position != BEFORE
-        if self.is_transient:
-            changed &= changes_something(one, ordered)
         timeline = Timeline(position, ordered.first, [part], part != MISSING, changed)
         arrival = ordered.rows if self.is_transient else None
-        fates = self.passed_on(one, changed) if self.is_transient else self.told([one], {0: ordered.vain})
-        return Found(shown(timeline, [one], self.body), [one], OfRows(one, ordered.rows), arrival), fates
+        return Found(shown(timeline, [one], self.body), [one], OfRows(one, ordered.rows), arrival)
 
-    def _together(
-        self, them: list[Versions], codes: Mapping[int, NDArray[np.int64]], count: int, steps: int
-    ) -> tuple[Found, Fates]:
+    def _together(self, them: list[Versions], codes: Mapping[int, NDArray[np.int64]], count: int, steps: int) -> Found:
         """Return the states of several tables: which row of each is there; and, likewise, what became of some."""
         there = sorted(codes)
         hot = np.logical_or.reduce([hot_codes(codes[one], them[one].position != BEFORE, count) for one in there])
@@ -107,10 +109,8 @@ class SameKey(TableStage):
         code, slot, target, position = every[order], slot[order], target[order], position[order]
         first = begins(code)
         parts = _carried(slot, target, first, len(them))
-        vain: dict[int, int] = {}
         if any(one.has_deletions for one in them):
             keep = ~_in_vain(slot, target, first, parts)
-            vain = dict(enumerate(np.bincount(slot[~keep]).tolist()))
             code, position, parts = code[keep], position[keep], [part[keep] for part in parts]
             first = begins(code)
         if not is_single:
@@ -119,7 +119,7 @@ class SameKey(TableStage):
             first = begins(code)
         timeline = Timeline(position, first, parts, self._exists(parts), position != BEFORE)
         causes: Causes = OfSteps(them, steps) if is_single else self._of_parts(them, codes, count, steps)
-        return Found(shown(timeline, them, self.body), them, causes, None), self.told(them, vain)
+        return Found(shown(timeline, them, self.body), them, causes, None)
 
     def _exists(self, parts: list[Indices]) -> NDArray[np.bool_]:
         """Return which states are a candidate: no part is missing that may not, and not all are."""

@@ -98,13 +98,11 @@ class ByKey:
         rows: Which of the versions each is.
         codes: The codes of their keys, ascending.
         first: Whether it is the first of its key.
-        vain: How many deletions of what is not there were left out.
     """
 
     rows: Indices
     codes: NDArray[np.int64]
     first: NDArray[np.bool_]
-    vain: int = 0
 
 
 NOTHING: Final = ByKey(_NONE, _NONE, np.zeros(0, np.bool_))
@@ -118,15 +116,15 @@ def by_key(them: Versions, codes: NDArray[np.int64], count: int, hot: NDArray[np
         order = np.flatnonzero(hot[codes])
         order = order[by_code(codes[order], count)]
     codes = codes[order]
-    first, vain = begins(codes), 0
+    first = begins(codes)
     if them.has_deletions:
         gone = them.target[order] == MISSING
         is_vain = gone.copy()
         is_vain[1:] &= first[1:] | gone[:-1]
         if is_vain.any():
             order, codes = order[~is_vain], codes[~is_vain]
-            first, vain = begins(codes), int(np.count_nonzero(is_vain))
-    return ByKey(order, codes, first, vain)
+            first = begins(codes)
+    return ByKey(order, codes, first)
 
 
 def hot_codes(codes: NDArray[np.int64], rows: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:

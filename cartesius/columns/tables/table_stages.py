@@ -187,17 +187,16 @@ class TableStage(Stage):
         is_known = self.tells_gates and len(gates) == 1 and not slot.ledger.of(Fate.SET_ASIDE)
         return frozenset({None, Fate.EXPIRED}) if is_known else frozenset()
 
-    def told(self, them: Sequence[Versions], vain: Mapping[int, int]) -> Fates:
-        """Return what `tells` promises, given how many of the deletions of each slot deleted nothing."""
-        found: dict[int, Mapping[Fate | None, int]] = {}
-        for slot, one in zip(self.join.slots, them, strict=True):
-            if self.tells(slot) and len(one):
-                gone = int(np.count_nonzero(one.target == MISSING))
-                found[slot.index] = {None: vain.get(slot.index, 0), Fate.EXPIRED: gone - vain.get(slot.index, 0)}
-        return found
+    def told(self, them: Sequence[Versions]) -> Fates:
+        """Return what `tells` promises of tables that keep rows: a row that a filter stops goes on as a deletion."""
+        return {
+            slot.index: {Fate.EXPIRED: int(np.count_nonzero(one.target == MISSING))}
+            for slot, one in zip(self.join.slots, them, strict=True)
+            if self.tells(slot) and len(one)
+        }
 
     def passed_on(self, one: Versions, changed: NDArray[np.bool_]) -> Fates:
-        """Return what `tells` promises of a table that keeps no rows: which of its versions go on."""
+        """Return likewise of a table that keeps none: those of its versions that change something go on."""
         n, changes = int(np.count_nonzero(one.position != BEFORE)), int(np.count_nonzero(changed))
         return {0: {None: n - changes, Fate.EXPIRED: changes}} if self.tells(self.join.slots[0]) else {}
 

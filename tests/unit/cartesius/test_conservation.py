@@ -250,13 +250,19 @@ T, U = Reactive("t", table=True, key="id"), Reactive("u", table=True, key="id")
         map_table(T, lambda row: row.n),
         reduce(T, count),
         combine_updates(T, 0, lambda total, row: total + row.n),
+        correlate(x=T, yields=lambda x: x.n, restrict=retracting() | as_table("x") | only("x", lambda row: row.n > 0)),
+        inner_join(T, U, restrict=only(T, lambda row: row.n > 0)),
     ],
-    ids=["filter", "join of a filter", "changes", "map", "reduce", "fold"],
+    ids=["filter", "join of a filter", "changes", "map", "reduce", "fold", "filtered", "join of filtered rows"],
 )  # fmt: skip
-def test_columns_tell_what_has_become_of_the_changes_of_a_table(made):
+@pytest.mark.parametrize("is_pulled", [False, True])
+def test_columns_tell_what_has_become_of_the_changes_of_a_table(made, is_pulled):
     """Deletions of what is there and of what is not, rows that a filter stops, and updates that change nothing."""
+    if is_pulled and not made.table:
+        pytest.skip("only tables are asked for")
+    outputs, pulled = ((), (made,)) if is_pulled else ((made,), ())
     rows = [(1, 1, True), (2, 1, False), (2, 1, False), (2, 0, False), (3, 0, False), (3, 2, False), (3, 2, True)]
-    compiled, pushed = Engine(made), Engine(made, tier="reference")
+    compiled, pushed = Engine(*outputs, pulled=pulled), Engine(*outputs, pulled=pulled, tier="reference")
     for part in (rows, rows[::-1], rows):
         ids, values, gone = ([row[place] for row in part] for place in range(3))
         compiled.push_many({T: {"id": ids, "n": values, "deleted": gone}})

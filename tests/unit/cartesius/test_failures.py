@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import attrs
+import pyarrow as pa
 import pytest
 
-from cartesius import Engine, Reactive, Update, correlate
+from cartesius import Engine, Reactive, Update, correlate, restricting, run_frames
 from cartesius.batching.world import Failure
 from cartesius.errors import InvalidArgument, shortened
 from restrictions import key_by, most_recently, only, retracting, versioned, within, without
@@ -134,12 +138,36 @@ def test_a_key_whose_comparison_raises_leaves_all_as_it_was(name, tier):
     assert engine.push(second, row(second, 3, one)) == twin.push(second, row(second, 3, one)) != []
 
 
+@dataclasses.dataclass(frozen=True)
+class Frozen(Exception):
+    size: int
+
+
+@attrs.frozen
+class Defined(Exception):
+    size: int
+
+
+class Slotted(Exception):
+    __slots__ = ("emitted", "size")
+
+
+class Proud(Exception):
+    """It has its own way with notes."""
+
+    def add_note(self, note):
+        raise RuntimeError(note)
+
+
+ODD: Any = pytest.mark.parametrize("odd", [Frozen, Defined, Slotted, Proud])
+
+
 def emitted_by(engine, value, error):
     """Return the values that an error carries out of a push; None: it carries nothing."""
     with pytest.raises(type(error)) as caught:
         engine.push(level, value)
     assert caught.value is error
-    emitted = vars(error).get("emitted")
+    emitted = getattr(error, "emitted", None)
     return emitted if emitted is None else [event.value for event in emitted]
 
 
@@ -156,14 +184,16 @@ def same(request):
     return Engine(correlate(x=level, yields=lambda x: x), tier=request.param)
 
 
-def test_an_error_that_is_raised_again_carries_what_the_last_call_has_emitted(same):
-    error = OSError("full")
+@ODD
+def test_an_error_that_is_raised_again_carries_what_the_last_call_has_emitted(same, odd):
+    error = odd(7)
     same.subscribe(same.outputs[0], raising(error))
     assert [emitted_by(same, value, error) for value in (1, 2, 3)] == [[1], [2], [3]]
 
 
-def test_of_a_push_that_did_not_happen_an_error_carries_nothing_whatever_it_carried_before(same):
-    error = OSError("full")
+@ODD
+def test_of_a_push_that_did_not_happen_an_error_carries_nothing_whatever_it_carried_before(same, odd):
+    error = odd(7)
     subscription = same.subscribe(same.outputs[0], raising(error))
     assert emitted_by(same, 1, error) == [1]
     subscription.cancel()
@@ -194,12 +224,113 @@ def test_a_call_that_a_subscriber_makes_adds_what_it_has_emitted(same):
     assert emitted_by(same, 1, error) == [1, 2]
 
 
-def test_an_error_that_is_frozen_carries_what_was_emitted_and_breaks_nothing(same):
-    @attrs.frozen
-    class Full(Exception):
-        size: int
-
-    subscription = same.subscribe(same.outputs[0], raising(error := Full(7)))
+@ODD
+def test_an_error_of_any_class_carries_what_was_emitted_and_breaks_nothing(same, odd):
+    subscription = same.subscribe(same.outputs[0], raising(error := odd(7)))
     assert emitted_by(same, 1, error) == [1]
     subscription.cancel()
     assert [event.value for event in same.push(level, 2)] == [2]
+
+
+@ODD
+def test_an_error_that_has_come_before_carries_what_the_rows_of_its_own_batch_gave(odd):
+    error = odd(7)
+
+    def raises(x):
+        return raising(error)(x) if x % 4 == 3 else x
+
+    engine = Engine(correlate(x=level, yields=raises))
+    for first in (0, 4):
+        with pytest.raises(odd):
+            engine.push_many({level: {"value": [first + n for n in range(4)]}})
+        assert error.emitted["value"].to_pylist() == [first, first + 1, first + 2]
+
+
+def pushed(error):
+    yield Engine(correlate(x=level, yields=raising(error))), lambda engine: engine.push(level, 1)
+
+
+def pushed_in_each_tier(error):
+    for tier in (None, "in_place", "reference"):
+        yield (
+            Engine(correlate(x=level, yields=raising(error), restrict=most_recently("x")), tier=tier),
+            lambda engine: engine.push(level, 1, at=1),
+        )
+
+
+def recorded(error):
+    yield Engine(correlate(x=level, yields=raising(error)), trace=True), lambda engine: engine.push(level, 1)
+
+
+def gated(error):
+    yield (
+        Engine(correlate(x=level, yields=lambda x: x, restrict=only("x", raising(error))), trace=True),
+        lambda engine: engine.push(level, 1),
+    )
+
+
+def due(error):
+    behind = correlate(x=silent, yields=raising(error), restrict=most_recently("x"))
+    for tier in (None, "in_place", "reference"):
+        engine = Engine(behind, tier=tier)
+        engine.push(level, 1, at=1)
+        yield engine, lambda engine: engine.advance(20)
+
+
+def in_a_batch(error):
+    def raises(x):
+        return raising(error)(x) if x == 3 else x
+
+    for tier in (None, "in_place"):
+        yield (
+            Engine(correlate(x=level, yields=raises), tier=tier),
+            lambda engine: engine.push_many({"level": {"value": [1, 2, 3]}}),
+        )
+
+
+def in_frames(error):
+    program, rows = correlate(x=level, yields=raising(error)), pa.table({"value": [1], "at": [1]})
+    yield None, lambda _: run_frames(program, {"level": rows}, at="at")
+
+
+def heard(error):
+    engine = Engine(correlate(x=level, yields=lambda x: x))
+    engine.subscribe(engine.outputs[0], raising(error))
+    yield engine, lambda engine: engine.push(level, 1)
+
+
+def taken_back(error):
+    seen = []
+
+    def raises(x):
+        seen.append(x)
+        return raising(error)(x) if len(seen) > 1 else x
+
+    engine = Engine(correlate(x=level, yields=raises, restrict=most_recently("x") | retracting()), tier="in_place")
+    engine.push(level, 1)
+    yield engine, lambda engine: engine.push(level, 2)
+
+
+def bound(error):
+    def work(_):
+        with restricting(most_recently("x")):
+            raise error
+
+    yield None, work
+
+
+WAYS = [pushed, pushed_in_each_tier, recorded, gated, due, in_a_batch, in_frames, heard, taken_back, bound]
+
+
+@ODD
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_what_users_raise_comes_out_as_it_is_whatever_its_class_refuses(way, odd):
+    error = odd(7)
+    for engine, call in way(error):
+        with pytest.raises(odd) as caught:
+            call(engine)
+        assert caught.value is error
+        if engine is not None:
+            assert error.__notes__
+            with pytest.raises(odd):  # it is not broken: the call may be made again
+                call(engine)

@@ -7,6 +7,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -200,3 +201,26 @@ def test_the_packs_of_the_port_are_compiled_on_a_slice_of_its_data():
         assert found == list(map(repr, pushed(in_place, inputs, trace)))
         assert len(found) > len(trace) / 20
         assert engine._why_row_by_row == ""
+
+
+@pytest.mark.parametrize("only", [False, True])
+def test_who_reads_the_judgements_between_batches_changes_nothing(only: bool):
+    """Neither does who is lent them as objects twice leave any of them there twice."""
+    ship = Source("ship", key="id", id=int, draught=metres, stale_after=30 * microseconds)
+    pack = RulePack("harbour", subject=ship, only=ship.draught > 1 * metres if only else None)
+    with pack:
+        dsl.require(ship.draught > 2 * metres)
+    outputs = (pack.table(), pack.warnings())
+    engine, twin, reference = Engine(*outputs), Engine(*outputs), Engine(*outputs, tier="reference")
+    for turn in range(3):
+        part = [("ship", {"id": n % 4, "draught": float(n % 5)}, 9 * turn + n) for n in range(turn, 6)]
+        expected = pushed(reference, pack.sources, part)
+        assert pushed_at_once(engine, pack, part) == pushed_at_once(twin, pack, part) == expected
+        for output in outputs:
+            assert engine.query(output) == reference.query(output)
+        assert engine._compiled is not None
+        assert engine._compiled.states is not None
+    assert engine.advance(60) == twin.advance(60) == reference.advance(60)
+    assert engine.snapshot() == twin.snapshot()
+    assert engine.stats == twin.stats == reference.stats
+    assert engine.stats.fates == twin.stats.fates == reference.stats.fates

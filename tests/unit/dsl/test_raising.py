@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cartesius import Engine, Reactive, correlate
+from cartesius import Engine, Reactive, Update, correlate
 from cartesius.columns.results import events_of
 from cartesius.errors import InvalidArgument
 from dsl import (
@@ -414,3 +415,21 @@ def test_a_row_without_a_declared_field_is_told_where_the_clock_is_asked(options
         require(rule)
     with pytest.raises(InvalidArgument, match=f"all declared fields but one has no '{left_out}'"):
         judged([("boat" if subject is BOAT else "arriving", {"id": 1, "depth": 2.0})], clocked, tier=tier)
+
+
+@dataclass(frozen=True)
+class NoReading(Exception):
+    gauge: str
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_an_error_of_a_frozen_class_comes_out_with_the_rule_in_which_it_was_raised(tier):
+    class Reading(float):
+        def __sub__(self, other):
+            raise NoReading("A")
+
+    engine = Engine(PORT.table(), tier=tier)
+    engine.push(PORT.sources["berth"], Update("A", {"id": "A", "depth": Reading(15)}))
+    with pytest.raises(NoReading) as caught:
+        engine.push(PORT.sources["vessel"], Update(7, SHIP))
+    assert any("clearance" in note for note in caught.value.__notes__)

@@ -75,10 +75,13 @@ def test_columns_decide_and_tell(name: str, lateness: int | None, monkeypatch: p
     table_traces.traces(most=40, keys=4),
     st.lists(st.integers(1, 12), max_size=5),
     st.randoms(),
+    st.booleans(),
 )
-def test_tables_are_read_as_columns_own_them(tree, trace, cuts, draw):
+def test_tables_are_read_as_columns_own_them(tree, trace, cuts, draw, is_pulled):
     output = table_traces.built(tree)
-    engine, reference = Engine(output), Engine(output, tier="reference")
+    is_pulled &= output.table
+    outputs, pulled = ((), (output,)) if is_pulled else ((output,), ())
+    engine, reference = Engine(*outputs, pulled=pulled), Engine(*outputs, pulled=pulled, tier="reference")
     for many in [*cuts, len(trace)]:
         some, trace = trace[:many], trace[many:]
         table_traces.push_many(engine, some)
@@ -94,6 +97,7 @@ def test_tables_are_read_as_columns_own_them(tree, trace, cuts, draw):
                 assert engine.query(table) == reference.query(table)
                 assert list(engine.query(table)) == list(reference.query(table))
     assert engine.stats == reference.stats
+    assert agree(reference.stats.fates, engine.stats.fates)
 
 
 STAFF = Reactive("staff", table=True)

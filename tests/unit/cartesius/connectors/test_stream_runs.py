@@ -8,6 +8,7 @@ import gc
 import json
 import os
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from inspect import iscoroutinefunction
 from itertools import cycle
@@ -456,6 +457,21 @@ def test_an_event_on_which_the_program_raises_ends_the_run_and_is_named(folder):
         assert (
             "while using an event of 'order': Event(value={'name': 'no id'}, start=33, " in caught.value.__notes__[-1]
         )
+
+
+def test_an_error_of_a_frozen_class_ends_the_run_as_it_is(folder):
+    @dataclass(frozen=True)
+    class Refused(Exception):
+        order: int
+
+    def refused(order):
+        raise Refused(order.id)
+
+    other = map_(payment, lambda payment: payment.order)
+    with pytest.raises(Refused) as caught:
+        start(folder, [map_(order, refused), other])
+    assert "while using an event of 'order': " in "".join(caught.value.__notes__)
+    assert not results(folder)
 
 
 def test_an_event_on_which_the_program_raises_is_set_aside_and_the_others_go_on(folder, expected):
