@@ -91,6 +91,14 @@ def test_a_difference_that_ends_on_another_day_says_of_which_year(compared, end,
     assert shown in compared(OLD, NEW, rows=rows)[1]
 
 
+def test_a_name_in_a_script_that_the_font_of_the_picture_lacks_is_told_without_a_warning(compared, tmp_path):
+    """Each missing character was a warning, with a line of the program."""
+    old, new = (text.replace("name: draught", "name: 喫水 🚢") for text in (OLD, NEW))
+    status, printed, _ = compared(old, new, "--out", str(tmp_path / "out"))
+    assert status == CHANGED
+    assert "喫水 🚢" in printed
+
+
 def test_any_number_of_differences_may_be_asked_for(compared):
     status, printed, _ = compared(OLD, NEW, "--rows", "9" * 30)
     assert status == CHANGED
