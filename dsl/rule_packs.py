@@ -223,7 +223,7 @@ class RulePack:
                 summary = f"change: version {self.version} cannot go on with what is kept: {why}"
                 raise InvalidRule(refusal(summary, [("fix", fix)], place=""))
         found = copy(self)
-        found._version, found._used = self.version, kept
+        found._version, found._used, found._declared = self.version, kept, ()
         found._judge = found._table = found._warnings = None
         return found
 

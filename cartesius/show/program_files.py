@@ -85,18 +85,18 @@ def located(program: str) -> tuple[Path, ModuleSpec | None, str]:
         InvalidArgument: There is no such file or module.
     """
     place, _, name = program.rpartition(":")
-    if not place or not name.isidentifier():
+    if not place or not name.isidentifier() or os.path.isfile(program):
         place, name = program, ""
     path = Path(place).absolute()
-    if path.is_file():
+    if os.path.isfile(path):  # which is no file, too, where it cannot be: its name is too long, or its folder closed
         importer = get_importer(str(path))  # of a zip
         return path, None if importer is None else importer.find_spec("__main__"), name
     if path.suffix != ".py" and os.sep not in place:
         found = _spec(place)
         if found is not None and found.origin is not None and found.origin.endswith((".py", ".pyc")):
             return Path(found.origin), found, name
-    folder = Path(place).parent if path.parent.is_dir() else Path()
-    near = difflib.get_close_matches(path.name, [one.name for one in folder.iterdir() if one.suffix == ".py"], n=1)
+    folder = Path(place).parent if os.path.isdir(path.parent) else Path()
+    near = difflib.get_close_matches(path.name, [one.name for one in folder.glob("*.py")], n=1)
     hint = f"did you mean {folder / near[0]}?" if near else "name a file of Python, or a module"
     message = f"show: expected a program but there is no file, and no module, {place!r}; {hint}"
     raise InvalidArgument(message)

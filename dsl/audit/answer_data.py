@@ -1,7 +1,8 @@
-"""Answers as plain data, for JSON: times as ISO 8601 has them, values with their units."""
+"""Answers as plain data, for JSON: times as ISO 8601 has them, values with their units, and infinite ones as texts."""
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from dsl.english.phrases import phrase
@@ -45,7 +46,7 @@ def requirement_data(each: Accounted, names: Names) -> dict[str, Any]:
         "around": [{"condition": text(condition), "holds": holds} for condition, holds in each.conditions],
         "values": [shown_data(value, each.instants) for value in reason.values],
         "compared": None if each.bound is None else _bound(each.bound, each.instants),
-        "margin": None if reason.margin is None else {"value": reason.margin[0], "unit": reason.margin[1]},
+        "margin": None if reason.margin is None else {"value": _plain(reason.margin[0]), "unit": reason.margin[1]},
         "missing": list(reason.missing),
         "stale": list(reason.stale),
         "others": list(reason.others),
@@ -72,4 +73,5 @@ def shown_data(value: Shown, instants: Collection[str] = ()) -> dict[str, Any]:
 
 
 def _plain(amount: Any) -> Any:
-    return amount if amount is None or isinstance(amount, str | int | float | bool) else str(amount)
+    is_json = isfinite(amount) if isinstance(amount, float) else amount is None or isinstance(amount, str | int)
+    return amount if is_json else str(amount)

@@ -177,19 +177,28 @@ def _subject(history: History, there: Newest, kind: Declaration, subject: str, a
     if there.first is None or moment < there.first:
         begins = "has no rows" if there.first is None else f"begins at {iso(there.first)}"
         message = f"why: expected a time within the history but got {at.isoformat()}, and {history.folder} {begins}"
-        msg = f"{message}; ask for a later time"
+        msg = f"{message}; ask for a later time{_unread(history)}"
         raise InvalidArgument(msg)
     when = f"at {iso(moment)}"
     rows = [row for row, _ in there.rows(kind.name)]
     try:
         return named(kind, rows, subject, when)
-    except InvalidArgument:
+    except InvalidArgument as error:
         first = _first_seen(history, kind, subject)
-        if first is None or first <= moment:
+        if first is None:
+            message = f"{error}{_unread(history)}"
+            raise InvalidArgument(message) from None
+        if first <= moment:
             raise
         message = f"why: {visible(subject)} is not known {when}: the first row of it is of {iso(first)}"
         msg = f"{message}; ask for that time or later"
         raise InvalidArgument(msg) from None
+
+
+def _unread(history: History) -> str:
+    """Return what a refusal says of rows that could not be read, as what is asked for may be in them."""
+    number = history.number_unread
+    return f"; rows of the history that could not be read: {number}, the first {history.unread[0]}" if number else ""
 
 
 def _first_seen(history: History, kind: Declaration, subject: str) -> int | None:

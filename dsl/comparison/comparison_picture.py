@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 from matplotlib import rc_context
@@ -57,7 +58,9 @@ def draw(found: Comparison, path: Path) -> None:
     figure.text(0.03, 1 - 0.62 / height, said, fontsize=9, va="center", color=_FAINT)
     _draw_rules(figure.add_subplot(grid[0]), found, subject)
     _draw_times(figure.add_subplot(grid[1]), found)
-    figure.savefig(path)
+    with catch_warnings():
+        filterwarnings("ignore", "Glyph .* missing from font", UserWarning)  # such a name stands whole in the report
+        figure.savefig(path)
 
 
 def _draw_rules(axes: Axes, found: Comparison, subject: str) -> None:

@@ -99,7 +99,7 @@ def _differences(console: Console, found: Comparison, rows: int) -> None:
     for row in longest(found, rows):
         called = f"{row['subject']} {row['name'] or ''}".rstrip()
         same_day = row["start"].date() == row["end"].date()
-        until = f"{row['end']:%H:%M}" if same_day else f"{row['end']:%m-%d %H:%M}"
+        until = f"{row['end']:%H:%M}" if same_day else f"{row['end']:%Y-%m-%d %H:%M}"
         ends = f"{row['start']:%Y-%m-%d %H:%M}", "the end" if row["start"] == row["end"] else until
         said = _becomes(row["status_before"], row["status_after"]).append(f": {why(row)}", style="default")
         table.add_row(*ends, Text(printable(called)), said)

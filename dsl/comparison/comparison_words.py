@@ -44,7 +44,8 @@ def why(row: dict[str, Any]) -> str:
 def longest(found: Comparison, number: int) -> list[dict[str, Any]]:
     """Return the longest differences, as rows."""
     order = [("hours", "descending"), ("start", "ascending")]
-    rows: list[dict[str, Any]] = found.differences.sort_by(order).slice(0, number).to_pylist()
+    most = min(number, found.differences.num_rows)  # Arrow takes no number of over 64 bits
+    rows: list[dict[str, Any]] = found.differences.sort_by(order).slice(0, most).to_pylist()
     return rows
 
 

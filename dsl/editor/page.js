@@ -30,7 +30,10 @@ function take(text, outline, problem) {
   put(text, outline, problem);
 }
 
-const reading = (text) => ask("read", { text }).then((outline) => [outline], (problem) => [null, problem]);
+const reading = (text) => ask("read", { text }).then((outline) => [outline], (problem) => {
+  if (problem.status) return [null, problem];
+  throw problem; // nobody answers, which says nothing of the text
+});
 
 const travel = (from, to) => inTurn(async () => {
   if (!state[from].length || !isSettled()) return;

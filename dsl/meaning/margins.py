@@ -15,6 +15,7 @@ Source: the robustness of signal temporal logic: A. Donzé and O. Maler, FORMATS
 from __future__ import annotations
 
 import operator
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from cartesius.expressions.expressions import Apply, Constant
@@ -155,7 +156,7 @@ def around(whole: float, on_a_bound: float = 0) -> Callable[[Any, Any, Any], Any
 
     def distance(at: Any, first: Any, last: Any) -> Any:
         along, span = sector(at, first, last, whole)
-        if span == whole:
+        if span == whole or isnan(along):  # an infinite angle is nowhere on the circle
             return None
         if along <= span:
             return min(along, span - along)

@@ -9,6 +9,7 @@ Source: STYLE.md, section 2.4.
 from __future__ import annotations
 
 import re
+import unicodedata
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -55,6 +56,8 @@ _SYNONYMS: Final = {
 }  # fmt: skip
 _RARE: Final = frozenset({"BACKTICKED", "BY", "IF_KNOWN_ELSE", "IS_ANOTHER", "PREDICTED_FOR", "THROUGHOUT", "WHERE"})
 """Left unsaid where something else may stand too."""
+_BLANK: Final = re.compile(r"[^\S \t\r\n]|[\xad\u200b-\u200f\u2060]")
+"""A character that looks like a space or like nothing, as a word processor writes it, and is none here."""
 _OPERATORS: Final = frozenset({"PLUS", "MINUS", "TIMES", "OVER"})
 
 
@@ -111,6 +114,8 @@ def _indentations(lines: list[str]) -> Iterator[tuple[int, int]]:
 def _got(found: Unexpected) -> str:
     named = {"_NL": "the end of the line", "$END": "the end of the text", "_INDENT": "more indentation"}
     named["_DEDENT"] = "less indentation"
+    if _BLANK.match(found.text):
+        return unicodedata.name(found.text[0], repr(found.text[0])).lower()
     return named.get(found.type) or f'"{found.text.strip()}"'
 
 
@@ -137,6 +142,12 @@ def _spoken(allowed: set[str]) -> str:
 
 
 def _hint(before: str, after: str, allowed: frozenset[str]) -> str:
+    if _BLANK.match(after):
+        return "write a plain space, or nothing, for this character, which cannot be seen"
+    if re.search(r"\d{4}-\d\d-\d\d *$", before) and re.match(r"T?\d\d", after):
+        return "write an instant as 2026-05-01 14:30Z, in UTC"
+    if re.fullmatch(r"\.\s*(#.*)?", after):
+        return "leave out the full stop: the end of the line ends a sentence"
     if after[:1] in _SYMBOLS and after[:1]:
         return f"write {_SYMBOLS[after[0]]} for {re.match(r'[<>=!&|]+|.', after)[0]}"  # type: ignore[index]  # the dot matches
     if re.search(r"\d$", before) and re.match(r",\d", after):

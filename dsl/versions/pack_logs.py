@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FIELDS = ("version", "at", "changed", "who", "text")
+_BEGINNING = b'{"version": "'
 
 
 @final
@@ -127,11 +128,17 @@ class PackLog:
         return tuple(self._read())
 
     def _whole(self, content: bytes) -> bytes:
-        """Return what is in the file, without a last line that was cut off: tell of it."""
+        """Return what is in the file, without a last line that was cut off: tell of it.
+
+        Raises:
+            InvalidArgument: Its only line is not the beginning of one of a log.
+        """
         last = content[content.rfind(b"\n") + 1 :]
         try:
             json.loads(last or b"{}")  # of an object only all of it is JSON
         except ValueError:
+            if last == content and not content.startswith(_BEGINNING[: len(content)]):
+                self._logged(1, content)  # refuses it: the file is something else, which shall stay
             message = (
                 f"{self.path}: expected a whole last line but got {last[:80]!r}, which was cut off; it never counted"
             )

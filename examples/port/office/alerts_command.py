@@ -79,7 +79,7 @@ def alerting_beside(
     outbox.parent.mkdir(parents=True, exist_ok=True)
 
     def run() -> None:
-        with closing(Store(where)) as store, closing(Outbox(outbox)) as queue:
+        with closing(Store(where)) as store, closing(_opened(outbox)) as queue:
             alerting, failures, is_last = None, 0, False
             while not is_last:
                 is_last = stop.is_set()  # what is there at the end is queued, too
@@ -98,14 +98,18 @@ def alerting_beside(
                     with suppress(StoreLost):  # it is asked again at once, and then waited for
                         store.wait(_LOOK_S)
 
+    with closing(_opened(outbox)), delivering(outbox, subscriptions.targets, _tell):
+        ended = at_work("alerts", run, stop)
+        try:
+            yield ended
+        finally:
+            stop.set()
+            ended.result()
+
+
+def _opened(outbox: Path) -> Outbox:
     try:
-        with delivering(outbox, subscriptions.targets, _tell):
-            ended = at_work("alerts", run, stop)
-            try:
-                yield ended
-            finally:
-                stop.set()
-                ended.result()
+        return Outbox(outbox)
     except sqlite3.Error as error:
         message = f"outbox: expected a database, or a place for a new one, but got {str(outbox)!r}: {error}"
         raise UnusableStore(message) from error

@@ -300,6 +300,20 @@ def test_a_program_that_is_not_there_is_named_by_what_is_near(write, tmp_path):
         located("no_such.module")
 
 
+def test_a_file_whose_name_has_a_colon_is_that_file(write):
+    path = write(GOODS, "goods:second")
+    program, name = ran(path, [])
+    assert (program.title, program.path, name) == ("goods:second", path, "")
+    assert ran(f"{path}:first", [])[1] == "first"
+
+
+@pytest.mark.parametrize("program", ["x" * 300, f"{'x' * 300}/goods.py", "goods\0.py"], ids=["long", "folder", "zero"])
+def test_what_can_be_no_file_is_no_program(program, capsys):
+    """The command said that it could not listen on a port."""
+    assert main(["show", program]) == 1
+    assert capsys.readouterr().err.startswith("show: expected a program but there is no file")
+
+
 def test_a_module_is_found_by_its_name():
     path, spec, name = located("examples.restrictions:engine")
     assert path.parts[-3:] == ("examples", "restrictions", "__main__.py")

@@ -78,6 +78,33 @@ def test_what_differs_with_the_last_rows_alone_is_told_and_fails(compared, tmp_p
     assert table.column("start") == table.column("end")
 
 
+@pytest.mark.parametrize(
+    ("end", "shown"),
+    [
+        ("2020-06-30T06:30Z", "2020-06-30 00:00   06:30 "),
+        ("2020-07-01T06:30Z", "2020-06-30 00:00   2020-07-01 06:30 "),
+        ("2021-06-30T06:30Z", "2020-06-30 00:00   2021-06-30 06:30 "),
+    ],
+)
+def test_a_difference_that_ends_on_another_day_says_of_which_year(compared, end, shown):
+    rows = [*ROWS[:1], "2020-06-30T00:00Z,1,EVA,11", f"{end},1,EVA,9"]
+    assert shown in compared(OLD, NEW, rows=rows)[1]
+
+
+def test_a_name_in_a_script_that_the_font_of_the_picture_lacks_is_told_without_a_warning(compared, tmp_path):
+    """Each missing character was a warning, with a line of the program."""
+    old, new = (text.replace("name: draught", "name: 喫水 🚢") for text in (OLD, NEW))
+    status, printed, _ = compared(old, new, "--out", str(tmp_path / "out"))
+    assert status == CHANGED
+    assert "喫水 🚢" in printed
+
+
+def test_any_number_of_differences_may_be_asked_for(compared):
+    status, printed, _ = compared(OLD, NEW, "--rows", "9" * 30)
+    assert status == CHANGED
+    assert "When it differs" in printed
+
+
 def test_how_far_it_is_is_a_line_a_tenth_where_nobody_looks_at_a_terminal(compared):
     _, _, aside = compared(OLD, NEW)
     rows = 2 * (len(ROWS) - 1)  # by either pack

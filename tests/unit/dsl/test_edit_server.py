@@ -488,6 +488,26 @@ def test_in_the_browser_edits_wait_for_those_under_way(pages: Callable[[], Page]
 
 
 @pytest.mark.usefixtures("small")
+def test_in_the_browser_a_step_back_that_nobody_answers_is_not_made(pages: Callable[[], Page]):
+    """The rules went from the page, and the text was shown as if it were wrong."""
+    from playwright.sync_api import expect
+
+    page = pages()
+    names = page.locator("#list b")
+    press(page, "a", "Delete")
+    expect(names).to_have_text([*"bcde"])
+    page.route("**/api/read", lambda route: route.abort())
+    page.locator("#undo").click()
+    expect(page.locator("#problem")).to_contain_text("The editor has ended")
+    expect(names).to_have_text([*"bcde"])
+    expect(page.locator("#text")).to_be_hidden()
+    page.unroute("**/api/read")
+    page.locator("#undo").click()
+    expect(names).to_have_text([*"abcde"])
+    expect(page.locator("#problem")).to_be_hidden()
+
+
+@pytest.mark.usefixtures("small")
 def test_in_the_browser_what_is_typed_while_an_edit_is_under_way_stays(pages: Callable[[], Page], path: Path):
     from playwright.sync_api import expect
 

@@ -287,13 +287,26 @@ def test_a_file_that_is_wrong_leaves_the_rules_as_they_were(tmp_path):
     assert rules.refused == ""
 
 
-@pytest.mark.parametrize("content", [HEAD + DEEP.rstrip(), "12\n", "[1]\n"])
+@pytest.mark.parametrize("content", [HEAD + DEEP.rstrip(), "12\n", "[1]\n", "pack: port", '{"name": "eva', "\0"])
 def test_nothing_is_added_to_what_is_no_log(content, tmp_path):
     """Such as a file of rules, whose last line has no end."""
     path = tmp_path / "port.rules"
     path.write_text(content)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # its last line is none either
-        with pytest.raises(InvalidArgument, match="expected a JSON object with"):
-            PackLog(path).add(HEAD + DEEP, at=NOON, who="eva")
+        for wrong in (lambda: PackLog(path).add(HEAD + DEEP, at=NOON, who="eva"), PackLog(path).packs):
+            with pytest.raises(InvalidArgument, match="expected a JSON object with"):
+                wrong()
     assert path.read_text() == content
+
+
+@pytest.mark.parametrize("length", [1, 5, 12, 40])
+def test_a_log_whose_only_line_was_cut_off_is_an_empty_one(length, tmp_path):
+    log = PackLog(tmp_path / "packs.jsonl")
+    whole = log.add(HEAD + DEEP, at=NOON, who="eva")
+    log.path.write_bytes(log.path.read_bytes()[:length])
+    with pytest.warns(RuntimeWarning, match="which was cut off"):
+        assert log.packs() == ()
+    with pytest.warns(RuntimeWarning, match="which was cut off"):
+        log.add(HEAD + LONG, at=NOON, who="bo")
+    assert [each.who for each in log.packs()] == ["bo"] != [whole.who]

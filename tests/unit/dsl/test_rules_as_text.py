@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from datetime import UTC, datetime
 from typing import Any
 
@@ -323,6 +324,35 @@ source wind:
     both = text.format("ship wind speed") + "`wind.speed` must be below 3 kn\n"
     lines = RulePack.from_text(both).to_text().splitlines()
     assert lines[-2:] == ["ship wind speed must be below 3 kn", "`wind.speed` must be below 3 kn"]
+
+
+BLANKS = ("\u00a0", "\u202f", "\u3000", "\u200b", "\u2060", "\u00ad", "\u000b")
+
+
+@pytest.mark.parametrize("sentence", ["draught must be at most 15{}m", "{}draught must be at{}most 15 m", "gust{}"])
+@pytest.mark.parametrize("blank", BLANKS, ids=ascii)
+def test_a_character_that_cannot_be_seen_is_called_by_its_name(sentence: str, blank: str):
+    """As word processors write them; what cannot be seen stood in quotes, and another fault was supposed."""
+    with pytest.raises(InvalidRule) as refused:
+        read(sentence.replace("{}", blank))
+    said = str(refused.value)
+    assert said.split(" but got ")[1].splitlines()[0] == unicodedata.name(blank, ascii(blank)).lower()
+    assert said.endswith("fix: write a plain space, or nothing, for this character, which cannot be seen")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fix"),
+    [
+        *((f"eta must be at most 2026-05-01{end}", "write an instant as 2026-05-01 14:30Z, in UTC")
+          for end in (" 14:30", "T14:30Z", " 14:30+02:00", " 14:30 UTC", "T14:30:00.5+02:00", "  14 h")),
+        *((f"{rule}.{end}", "leave out the full stop: the end of the line ends a sentence") for end in ("", " # so")
+          for rule in ("draught must be at most 15 m", "when has pilot: has pilot must be true")),
+    ],
+)  # fmt: skip
+def test_what_is_written_so_elsewhere_is_told_how_it_is_written_here(sentence: str, fix: str):
+    with pytest.raises(InvalidRule) as refused:
+        read(sentence)
+    assert str(refused.value).endswith(f"fix: {fix}")
 
 
 @pytest.mark.parametrize("name", ["class", "None", "is", "x", "söüß"])

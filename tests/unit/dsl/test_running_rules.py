@@ -234,6 +234,21 @@ def test_a_source_that_is_not_kept_is_refused_with_those_that_are():
     assert rules.push("berth", {"id": "A", "depth": 9}, at=1) == []
 
 
+@pytest.mark.parametrize("head", [CURRENT, CURRENT + "source swell:\n    height: metres\n"], ids=["one", "two"])
+def test_sources_that_later_rules_declare_and_do_not_read_are_not_kept_and_stop_nothing(head):
+    """What was kept was not what was said to be, so no snapshot could be restored from then on."""
+    rules = RunningRules(RulePack.from_text(HEAD + RULES[1]))
+    rules.push("vessel", {"mmsi": 1, "draught": 9, "length": 120, "destination": "A", "eta": 0}, at=0)
+    rules.change(RulePack.from_text(head + RULES[1].replace("100", "90")))
+    assert [source.name for source in rules.pack.kept] == [*rules.sources]
+    with pytest.raises(InvalidRule, match="it reads 'current', of which no rows were kept"):
+        rules.change(RulePack.from_text(head + "current rate must be at most 3 kn\n"))
+    restored = RunningRules.restore(rules.snapshot())
+    assert (restored.sources, restored.verdicts()) == (rules.sources, rules.verdicts())
+    again = RulePack.from_text(HEAD + RULES[1])
+    assert restored.change(again) == rules.change(again) != []
+
+
 def test_damaged_snapshots_are_refused():
     for blob in (b"", b"{}\n", running(RULES[0]).snapshot()[:-9]):
         with pytest.raises(SnapshotMismatch):

@@ -7,17 +7,32 @@ import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from cartesius import Engine, Update
 from cartesius.errors import InvalidArgument
-from dsl import RulePack, Source, against, another, distance, instant, named, now, number_of, position, require, when
+from dsl import (
+    RulePack,
+    Source,
+    against,
+    another,
+    between,
+    distance,
+    instant,
+    named,
+    now,
+    number_of,
+    position,
+    require,
+    when,
+)
 from dsl.__main__ import main
 from dsl.audit import why
 from dsl.audit.answer_texts import told
 from dsl.histories import History
-from dsl.units import hours, kilometres, metres, minutes
+from dsl.units import degrees, hours, kilometres, metres, minutes
 from examples.port.history import history_tables
 from examples.port.inputs import read_day
 from examples.port.programs import rule_pack
@@ -326,6 +341,36 @@ def test_rows_that_could_not_be_read_are_counted(tmp_path: Path) -> None:
 
     assert (answer.unread, answer.data()["unread"]) == (1, 1)
     assert told(answer).endswith("Of what was observed, rows that could not be read and did not count: 1.")
+
+
+@pytest.mark.parametrize("rows", ["", "2020-06-30T00:00Z,8,12\n"], ids=["none", "of another"])
+def test_who_is_known_by_rows_alone_that_could_not_be_read_is_not_just_unknown(tmp_path: Path, rows: str) -> None:
+    ship = Source("ship", key="id", id=int, length=metres)
+    pack = RulePack("port", subject=ship)
+    with pack:
+        require(ship.length <= 100 * metres)
+    (tmp_path / "ship.csv").write_text(f"time,id,length\n{rows}2020-06-30T00:01Z,7,long\n")
+
+    with pytest.raises(InvalidArgument, match=r"could not be read: 1, the first ship.csv, row \d: length:"):
+        why(pack, tmp_path, "7", DAY + timedelta(hours=1))
+
+
+def test_what_is_infinite_is_a_text_in_json(tmp_path: Path) -> None:
+    """`Infinity` is none of JSON's numbers: what reads the answer refused all of it."""
+    ship = Source("ship", key="id", id=int, length=metres, heading=degrees)
+    pack = RulePack("port", subject=ship)
+    with pack:
+        require(ship.length <= 100 * metres)
+        require(between(ship.heading, 0 * degrees, 90 * degrees))
+    moment = pa.array([DAY], pa.timestamp("us", "UTC"))
+    row = {"time": moment, "id": [7], "length": [float("inf")], "heading": [float("-inf")]}
+    pq.write_table(pa.table(row), tmp_path / "ship.parquet")
+
+    data = why(pack, tmp_path, "7", DAY).data()
+    json.dumps(data, allow_nan=False)
+    length, heading = data["requirements"]
+    assert (length["values"][0]["value"], length["margin"]) == ("inf", {"value": "-inf", "unit": "m"})
+    assert (heading["values"][0]["value"], heading["margin"]) == ("-inf", None)
 
 
 def test_a_log_or_a_folder_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -465,6 +465,17 @@ def test_an_outbox_that_is_no_database_is_refused(tmp_path, store):
         pass
 
 
+def test_an_error_of_another_database_is_none_of_the_outbox(tmp_path, store):
+    """Whatever stood in the block: it was told as an outbox that is no database."""
+    wanted, stop = subscribed(tmp_path / "alerts.toml", ""), Event()
+    with (
+        pytest.raises(sqlite3.OperationalError, match="no such table: ships"),
+        alerting_beside(store.where, wanted, tmp_path / "a.db", nothing, stop),
+    ):
+        raise sqlite3.OperationalError("no such table: ships")
+    assert stop.is_set()
+
+
 def test_what_cannot_be_foreseen_under_the_rules_is_said_once_and_verdicts_are_told_all_the_same(tmp_path, store):
     wanted = subscribed(tmp_path / "alerts.toml", 'within = "2 h"')
     day = [change(5, 7, "restricted", SHALLOW), change(5, 8, "restricted", SHALLOW)]
