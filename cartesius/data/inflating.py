@@ -8,6 +8,7 @@ Source: SEMANTICS 1.16.
 
 from __future__ import annotations
 
+import gc
 import zlib
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -62,7 +63,7 @@ def loading(load: Callable[[], Loaded]) -> Loaded:
         SnapshotMismatch: They are damaged, though their checksum is right: what reads them raised an error of its own.
     """
     try:
-        return load()
+        return undisturbed(load)
     except CartesiusError:
         raise
     except Exception as error:  # whatever constructors raise of which the arguments are wrong
@@ -71,3 +72,14 @@ def loading(load: Callable[[], Loaded]) -> Loaded:
             f" {shortened(str(error), 200)}); use an earlier one"
         )
         raise SnapshotMismatch(message) from error
+
+
+def undisturbed(make: Callable[[], Loaded]) -> Loaded:
+    """Return what ``make`` makes; Python's collector does not look through it meanwhile, as it is much and stays."""
+    is_on = gc.isenabled()
+    try:
+        gc.disable()
+        return make()
+    finally:
+        if is_on:
+            gc.enable()

@@ -9,6 +9,7 @@ This module is over 300 lines because a batch goes this one way, from the column
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
@@ -37,6 +38,7 @@ from cartesius.columns.stages.stored_rows import checked_keys
 from cartesius.columns.stages.turns import check_distinct, check_single
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.data.generated import commented
+from cartesius.data.inflating import undisturbed
 from cartesius.errors import NotStorable, carried
 
 if TYPE_CHECKING:
@@ -149,13 +151,16 @@ class Compiled:
         journal.is_open = True
         states, self.states = self.states, None
         held = held_of(self.program.joins)
-        stored: set[int] = set()
-        for stage, state in zip(self.stages, states, strict=True):
-            stage.store(whole(state), stored)
+        undisturbed(partial(self._store, states))
         self.keep_rows()
         balance(self.stages, held, None)
         journal.clear()
         journal.is_open = False
+
+    def _store(self, states: Sequence[State | KeyedState]) -> None:
+        stored: set[int] = set()
+        for stage, state in zip(self.stages, states, strict=True):
+            stage.store(whole(state), stored)
 
     def keep_rows(self) -> None:
         """Bring the rows of tables that are kept once for all up to date; who is interrupted in it may begin again."""

@@ -1,6 +1,7 @@
 """Snapshots: of which program they are, when they may be taken, and that an engine is nothing that is copied."""
 
 import copy
+import gc
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import zlib
 from collections import namedtuple
+from contextlib import nullcontext
 from enum import Enum
 from typing import NamedTuple
 
@@ -32,9 +34,9 @@ from cartesius import (
     storable,
 )
 from cartesius.data.codec import MAGIC, decode, encode
-from cartesius.data.inflating import deflated, inflated
+from cartesius.data.inflating import deflated, inflated, undisturbed
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
-from restrictions import as_table, retracting, tumbling, versioned
+from restrictions import as_table, key_by, most_recently, retracting, tumbling, versioned
 from restrictions.streams import stream_table_join
 from restrictions.tables import filter_table, inner_join, left_join, map_table, outer_join
 from restrictions.windows import accumulated, filtered, first, keeping, last
@@ -390,3 +392,32 @@ def test_a_body_may_make_named_tuples(yields):
     (made,) = Engine.restore(engine.snapshot(), program).push(tide, 2.5)
     assert made.value == (2.5, "inner")
     assert type(made.value) in (Reading, Mark)
+
+
+def raising(error):
+    raise error
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+@pytest.mark.parametrize("error", [None, ValueError, KeyboardInterrupt])
+def test_the_collector_rests_while_much_is_made_and_is_as_before_then(was_on, error):
+    try:
+        gc.enable() if was_on else gc.disable()
+        with pytest.raises(error) if error else nullcontext():
+            assert undisturbed(lambda: raising(error) if error else gc.isenabled()) is False
+        assert gc.isenabled() is was_on
+    finally:
+        gc.enable()
+
+
+def test_restoring_and_reading_what_columns_own_leave_the_collector_as_it_was():
+    left, right = Reactive("left"), Reactive("right")
+    pairs = correlate(a=left, b=right, restrict=key_by(a="k", b="k") | most_recently("a", "b"))
+    engine = Engine(pairs)
+    engine.push_many({left: {"k": [1, 2], "order": [0, 1]}, right: {"k": [1], "order": [2]}})
+    blob = engine.snapshot()
+    assert gc.isenabled()
+    assert Engine.restore(blob, pairs).snapshot() == blob
+    with pytest.raises(SnapshotMismatch):
+        Engine.restore(blob[:-1], pairs)
+    assert gc.isenabled()
