@@ -412,7 +412,7 @@ def test_the_collector_rests_while_much_is_made_and_is_as_before_then(was_on, er
 
 def test_restoring_and_reading_what_columns_own_leave_the_collector_as_it_was():
     left, right = Reactive("left"), Reactive("right")
-    pairs = correlate(a=left, b=right, restrict=key_by(a="k", b="k") | most_recently("a", "b"))
+    pairs = correlate(a=left, b=right, yields=lambda a, b: a.k, restrict=key_by(a="k", b="k") | most_recently("a", "b"))
     engine = Engine(pairs)
     engine.push_many({left: {"k": [1, 2], "order": [0, 1]}, right: {"k": [1], "order": [2]}})
     blob = engine.snapshot()
