@@ -7,7 +7,7 @@ up. Where the target is to blame, all that waits for it waits; where it refuses 
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from threading import Event, Thread
 from time import time
 from typing import TYPE_CHECKING, Final
@@ -115,12 +115,15 @@ def delivering(path: Path, targets: Mapping[str, Target], tell: Callable[[str], 
     stop = Event()
 
     def run(name: str, target: Target) -> None:
-        with closing(Outbox(path)) as outbox:
-            delivery = Delivery(outbox, name, target, tell=tell)
-            failures, is_last = 0, False
+        delivery: Delivery | None = None
+        failures, is_last = 0, False
+        with ExitStack() as opened:
             while not is_last:
                 is_last = stop.is_set()
                 try:
+                    if delivery is None:
+                        outbox = opened.enter_context(closing(Outbox(path)))
+                        delivery = Delivery(outbox, name, target, tell=tell)
                     wait = 0.0 if delivery.step() else _LOOK_S
                     failures = 0
                 except sqlite3.Error as error:  # a full disk, or another program that keeps the outbox to itself

@@ -91,8 +91,12 @@ class Outbox:
     def __init__(self, path: Path | str) -> None:
         self._path = path
         self._connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.executescript(_TABLES)
+        try:
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.executescript(_TABLES)
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close it."""

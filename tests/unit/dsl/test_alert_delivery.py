@@ -348,6 +348,34 @@ def test_an_outbox_that_cannot_be_written_for_a_while_is_told_and_tried_again(
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 1
 
 
+def test_an_outbox_that_cannot_be_opened_for_a_while_is_told_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread of the target ended."""
+    path, said, opened = tmp_path / "outbox.db", list[str](), list[Path]()
+    sent = ThreadEvent()
+
+    def opening(path: Path) -> Outbox:
+        opened.append(path)
+        if len(opened) == 2:  # the thread's: the first one is that of who starts it
+            raise sqlite3.OperationalError("database is locked")
+        return Outbox(path)
+
+    class Log(JsonLines):
+        def send(self, message: Message) -> None:
+            super().send(message)
+            sent.set()
+
+    monkeypatch.setattr(alert_delivery, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(alert_delivery, "Outbox", opening)
+    with closing(outbox_with(path, WINDY)) as outbox:
+        with delivering(path, {"it": Log(tmp_path / "log.jsonl")}, said.append):
+            assert sent.wait(20)
+
+        assert outbox.waiting() == {}
+    assert said == ["it: the outbox: database is locked; tried again in 0.01 s"]
+
+
 # ---------------------------------------------------------------------------------------------------------- kills
 
 _SENDER = """
