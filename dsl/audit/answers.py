@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cartesius.data.events import EPOCH
 from cartesius.drawing.markup import visible
 from cartesius.errors import InvalidArgument
 from dsl.audit.answer_data import iso, requirement_data, shown_data
@@ -23,7 +24,6 @@ from dsl.histories.newest_rows import newest
 from dsl.meaning.term_expressions import STALE
 from dsl.rule_packs import RulePack
 from dsl.terms.dimensions import INSTANT
-from dsl.terms.instants import EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
