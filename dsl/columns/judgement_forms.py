@@ -19,15 +19,12 @@ from cartesius.expressions.expressions import Apply, Constant, Part
 from cartesius.expressions.made_values import Chained, FirstCase, Labelled, Made, Names, Noted, Present, only_if
 from cartesius.expressions.missing_values import Form, Observed, both, either, is_missing, is_true, opposite
 from dsl.columns.simplifying import simplified
-from dsl.meaning.margins import distanced, written_measure
+from dsl.meaning.margins import compared, distanced
 from dsl.meaning.term_expressions import InexpressibleError, as_it_is, expressed, row_of
 from dsl.meaning.verdicts import Reason, Verdict
-from dsl.terms.dimensions import Measure
 from dsl.terms.statements import Against, Located, Requirement, walked
 from dsl.terms.terms import (
-    Between,
     Coalesce,
-    Comparison,
     Junction,
     Known,
     Now,
@@ -240,12 +237,9 @@ def _shown(condition: Term) -> dict[str, tuple[Expression, str]]:
     shown = {label(each): (as_it_is(each), each.kind.symbol) for each in observations(condition)}
     predicted = (part for part in parts(condition) if isinstance(part, Prediction))
     shown.update({text(each): (as_it_is(each), each.kind.symbol) for each in predicted})
-    for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
-        first, second, *_ = operands(comparison)
-        measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
-        for side in operands(comparison):
-            if not isinstance(side, Observation):
-                shown[text(side)] = (expressed(side, measure), measure.symbol if measure else "")
+    for part in parts(condition):
+        for side, measure, symbol in compared(part):
+            shown[text(side)] = (expressed(side, measure), symbol)
     return shown
 
 
