@@ -147,7 +147,8 @@ class _Reasons:
             doubts += [(name, _both(unknown, absent)) for name, absent in _doubts(guard)]
         read = (source for each in (*guards, statement.condition) for source in observed_sources(each))
         aged = {source.name: source for source in read if source.stale_after is not None}
-        stale = [(name, _both(absent, _is_stale(aged[name]))) for name, absent in doubts if name in aged]
+        too_old = {name: _both(_not(_missing(Part(name))), _missing(row_of(source))) for name, source in aged.items()}
+        stale = [(name, _both(absent, too_old[name])) for name, absent in doubts if name in aged]
         return cls(statement, place, fails, undecided, tuple(doubts), tuple(stale))
 
     def reason(self, *, is_failed: bool) -> Expression:
@@ -245,11 +246,6 @@ def _shown(condition: Term) -> dict[str, tuple[Expression, str]]:
 
 def _names(doubts: tuple[Doubt, ...], name: str) -> Expression:
     return Apply(Names(tuple(one for one, _ in doubts)), tuple(absent for _, absent in doubts), name)
-
-
-def _is_stale(source: Declaration) -> Expression:
-    row = Part(source.name)
-    return _both(_not(_missing(row)), _missing(row_of(source)))
 
 
 def _missing(value: Expression) -> Expression:
