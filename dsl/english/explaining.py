@@ -14,7 +14,7 @@ from dsl.judgements.dependencies import leaves
 from dsl.meaning.shared_terms import Slots
 from dsl.terms.related_rows import equalities, pairings, tallyings
 from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, conditions, walked
-from dsl.terms.terms import Comparison, Observation, Prediction, Total, parts, source_names
+from dsl.terms.terms import Comparison, Observation, Prediction, Total, parts, sources
 from dsl.terms.texts import text
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class Plan:
         while source.name in self._by_source:
             link = self._by_source[source.name]
             way.append(f"{link.source.name}.{link.source.key} == {text(link.value)}")
-            if not (linked := [each for each in self._sources if each.name in source_names(link.value)]):
+            if not (linked := [each for each in self._sources if each in sources(link.value)]):
                 return f"every {subject}, if its key is {text(link.value)}"
             source = linked[0]
         return f"each {subject} linked to it, by {_count(len(way), 'index', 'indexes')}: {', '.join(way)}"
