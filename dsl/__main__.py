@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,14 +83,6 @@ def _edit(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _compare(chosen: argparse.Namespace) -> int:
-    return _of_room("compare", "compare", "dsl.comparison.compare_command", chosen)  # with Arrow, rich and matplotlib
-
-
-def _why(chosen: argparse.Namespace) -> int:
-    return _of_room("why", "columns", "dsl.audit.why_command", chosen)  # with Arrow
-
-
 def _of_room(name: str, extra: str, module: str, chosen: argparse.Namespace) -> int:
     """Run a command that needs an extra."""
     try:
@@ -130,9 +123,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     said = "judge a history by two files of rules, and show what changes"
     epilog = "Exit status: 0 nothing changes, 1 something does (see --fail-on), 2 refused."
-    _add_compare_options(add("compare", _compare, said, epilog))
+    compare = partial(_of_room, "compare", "compare", "dsl.comparison.compare_command")  # with Arrow, rich, matplotlib
+    _add_compare_options(add("compare", compare, said, epilog))
     said = "say why a subject, such as a ship, was judged as it was at any moment of a history"
-    _add_why_options(add("why", _why, said, "Exit status: 0 answered, 2 refused."))
+    why = partial(_of_room, "why", "columns", "dsl.audit.why_command")  # with Arrow
+    _add_why_options(add("why", why, said, "Exit status: 0 answered, 2 refused."))
     return parser
 
 

@@ -117,7 +117,8 @@ class Message:
 def line_of(what: dict[str, Any]) -> str:
     """Return the line that tells what happened, from the object of a message."""
     who = f"{what['name'] or 'unnamed'} ({what['subject']})"
-    when = _short(what["foreseen"] or what["time"])
+    time = what["foreseen"] or what["time"]
+    when = f"{time[:10]} {time[11:16]} UTC"
     verb = "is foreseen to become" if what["foreseen"] else "is"
     since = f"at {when}" if what["foreseen"] else f"since {when}"
     reasons = ", ".join(what["failed"] or what["missing"])
@@ -134,7 +135,3 @@ def plain(text: str, longest: int = LONGEST) -> str:
     for end in ("\n", "\t", "\r", "\u2028", "\u2029"):  # those of lines and paragraphs are none of markup's
         shown = shown.replace(end, end.encode("unicode_escape").decode())
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
-
-
-def _short(time: str) -> str:
-    return f"{time[:10]} {time[11:16]} UTC"

@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cartesius.data.events import EPOCH
 from cartesius.drawing.markup import visible
 from cartesius.errors import InvalidArgument
 from dsl.audit.answer_data import iso, requirement_data, shown_data
 from dsl.audit.subjects import named
 from dsl.histories import History
+from dsl.histories.history_folders import in_order
 from dsl.histories.newest_rows import newest
 from dsl.meaning.term_expressions import STALE
 from dsl.rule_packs import RulePack
 from dsl.terms.dimensions import INSTANT
-from dsl.terms.instants import EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -149,7 +150,7 @@ def why(rules: RulePack | Path, data: Path | str, subject: str, at: datetime) ->
     key = _subject(history, there, kind, subject, at, moment)
     rows = {name: there.rows(name) for name in declared}
     own = next(row for row, _ in rows[kind.name] if row[kind.key or ""] == key)
-    account = pack.account(_in_order(pack, rows), key, moment)
+    account = pack.account(in_order(pack.sources, rows), key, moment)
     read = _read(declared, rows, key, account)
     name = own.get("name")
     called = name if isinstance(name, str) else None
@@ -210,18 +211,6 @@ def _first_seen(history: History, kind: Declaration, subject: str) -> int | None
             if is_called or str(row[kind.key or ""]) == subject:
                 return time
     return None
-
-
-def _in_order(
-    pack: RulePack, rows: Mapping[str, Sequence[tuple[dict[str, Any], int]]]
-) -> Iterator[tuple[Any, dict[str, Any], int]]:
-    listed = [
-        (time, place, input_, row)
-        for place, (name, input_) in enumerate(pack.sources.items())
-        for row, time in rows[name]
-    ]
-    for time, _, input_, row in sorted(listed, key=lambda each: each[:2]):
-        yield input_, row, time
 
 
 def _read(

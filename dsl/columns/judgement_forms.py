@@ -19,15 +19,12 @@ from cartesius.expressions.expressions import Apply, Constant, Part
 from cartesius.expressions.made_values import Chained, FirstCase, Labelled, Made, Names, Noted, Present, only_if
 from cartesius.expressions.missing_values import Form, Observed, both, either, is_missing, is_true, opposite
 from dsl.columns.simplifying import simplified
-from dsl.meaning.margins import distanced, written_measure
+from dsl.meaning.margins import compared, distanced
 from dsl.meaning.term_expressions import InexpressibleError, as_it_is, expressed, row_of
 from dsl.meaning.verdicts import Reason, Verdict
-from dsl.terms.dimensions import Measure
 from dsl.terms.statements import Against, Located, Requirement, walked
 from dsl.terms.terms import (
-    Between,
     Coalesce,
-    Comparison,
     Junction,
     Known,
     Now,
@@ -150,7 +147,8 @@ class _Reasons:
             doubts += [(name, _both(unknown, absent)) for name, absent in _doubts(guard)]
         read = (source for each in (*guards, statement.condition) for source in observed_sources(each))
         aged = {source.name: source for source in read if source.stale_after is not None}
-        stale = [(name, _both(absent, _is_stale(aged[name]))) for name, absent in doubts if name in aged]
+        too_old = {name: _both(_not(_missing(Part(name))), _missing(row_of(source))) for name, source in aged.items()}
+        stale = [(name, _both(absent, too_old[name])) for name, absent in doubts if name in aged]
         return cls(statement, place, fails, undecided, tuple(doubts), tuple(stale))
 
     def reason(self, *, is_failed: bool) -> Expression:
@@ -240,22 +238,14 @@ def _shown(condition: Term) -> dict[str, tuple[Expression, str]]:
     shown = {label(each): (as_it_is(each), each.kind.symbol) for each in observations(condition)}
     predicted = (part for part in parts(condition) if isinstance(part, Prediction))
     shown.update({text(each): (as_it_is(each), each.kind.symbol) for each in predicted})
-    for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
-        first, second, *_ = operands(comparison)
-        measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
-        for side in operands(comparison):
-            if not isinstance(side, Observation):
-                shown[text(side)] = (expressed(side, measure), measure.symbol if measure else "")
+    for part in parts(condition):
+        for side, measure, symbol in compared(part):
+            shown[text(side)] = (expressed(side, measure), symbol)
     return shown
 
 
 def _names(doubts: tuple[Doubt, ...], name: str) -> Expression:
     return Apply(Names(tuple(one for one, _ in doubts)), tuple(absent for _, absent in doubts), name)
-
-
-def _is_stale(source: Declaration) -> Expression:
-    row = Part(source.name)
-    return _both(_not(_missing(row)), _missing(row_of(source)))
 
 
 def _missing(value: Expression) -> Expression:

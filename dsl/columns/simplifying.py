@@ -19,7 +19,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import product
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import attrs
 
@@ -29,8 +29,12 @@ from dsl.terms.intervals import OPPOSITE, Choices, Numbers, within
 from dsl.terms.terms import Comparison, Constant, Junction, Named, Not, is_constant, limit_last, operands, parts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dsl.terms.intervals import Values
     from dsl.terms.terms import Term
+
+T = TypeVar("T")
 
 CLAUSES = 64
 """A condition with more clauses is left as it is."""
@@ -92,36 +96,27 @@ def _clauses(condition: Term, holds: bool) -> tuple[_Clause, ...] | None:
             if first is None or second is None or len(first) * len(second) > CLAUSES:
                 return None
             if (operator == "and") == holds:
-                return _subsumed([*first, *second])
-            return _subsumed([_weakened((*one, *other)) for one, other in product(first, second)])
+                return _without_needless((*first, *second), _is_implied)
+            weakened = (_without_needless((*one, *other), _Literal.implies) for one, other in product(first, second))
+            return _without_needless(tuple(weakened), _is_implied)
     truth = _truth(condition)
     if truth is not None:
         return () if truth == holds else ((),)
     return ((_literal(condition, holds),),)
 
 
-def _subsumed(clauses: list[_Clause]) -> tuple[_Clause, ...]:
-    """Leave out each clause that another one implies; of two that imply each other, the later."""
-    kept: list[_Clause] = []
-    for number, clause in enumerate(clauses):
-        later = (other for other in clauses[number + 1 :] if _implies(other, clause) and not _implies(clause, other))
-        if not any(_implies(other, clause) for other in kept) and next(later, None) is None:
-            kept.append(clause)
+def _without_needless(parts: tuple[T, ...], is_needless: Callable[[T, T], bool]) -> tuple[T, ...]:
+    """Leave out each part that is needless beside another one; of two that are so beside each other, the later."""
+    kept: list[T] = []
+    for number, part in enumerate(parts):
+        later = (other for other in parts[number + 1 :] if is_needless(part, other) and not is_needless(other, part))
+        if not any(is_needless(part, other) for other in kept) and next(later, None) is None:
+            kept.append(part)
     return tuple(kept)
 
 
-def _implies(clause: _Clause, other: _Clause) -> bool:
-    return all(any(literal.implies(weaker) for weaker in other) for literal in clause)
-
-
-def _weakened(clause: _Clause) -> _Clause:
-    """Leave out of a disjunction each literal that implies another one."""
-    kept: list[_Literal] = []
-    for number, literal in enumerate(clause):
-        later = (other for other in clause[number + 1 :] if literal.implies(other) and not other.implies(literal))
-        if not any(literal.implies(other) for other in kept) and next(later, None) is None:
-            kept.append(literal)
-    return tuple(kept)
+def _is_implied(clause: _Clause, other: _Clause) -> bool:
+    return all(any(literal.implies(weaker) for weaker in clause) for literal in other)
 
 
 def _truth(condition: Term) -> bool | None:

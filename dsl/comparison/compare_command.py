@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from rich.console import ConsoleOptions, RenderableType
 
@@ -64,7 +63,7 @@ def run(chosen: argparse.Namespace) -> int:
             if each not in CHANGES:
                 message = f"expected --fail-on to be one of {', '.join(CHANGES)} but got {each!r}{near(each, CHANGES)}"
                 raise InvalidArgument(message)
-        packs = [_pack(path) for path in (chosen.old, chosen.new)]
+        packs = [RulePack.from_text(rule_text(path), str(path)) for path in (chosen.old, chosen.new)]
         if chosen.out is not None:
             check_writable("--out", chosen.out, *WRITTEN)
         started = perf_counter()
@@ -88,10 +87,6 @@ def run(chosen: argparse.Namespace) -> int:
     said = f"{judged:,} rows judged {where} in {seconds:,.1f} s: {judged / seconds:,.0f} rows a second"
     console.print(said, style="dim")
     return CHANGED if set(found.changed) & set(chosen.fail_on or CHANGES) else SAME
-
-
-def _pack(path: Path) -> RulePack:
-    return RulePack.from_text(rule_text(path), str(path))
 
 
 def _compared(packs: list[RulePack], chosen: Any, console: Console) -> Comparison:

@@ -14,8 +14,8 @@ from dsl.judgements.dependencies import leaves
 from dsl.meaning.shared_terms import Slots
 from dsl.terms.related_rows import equalities, pairings, tallyings
 from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, conditions, walked
-from dsl.terms.terms import Comparison, Observation, Prediction, Total, parts, source_names
-from dsl.terms.texts import label, text
+from dsl.terms.terms import Comparison, Observation, Prediction, Total, parts, sources
+from dsl.terms.texts import text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,7 +130,7 @@ class Plan:
                 shown = f"at {statement.place!r}"
             else:
                 shown = f"when {text(condition)}"
-            read = ", ".join(_shown(leaf) for leaf in leaves(condition)) or "nothing"
+            read = ", ".join(map(text, leaves(condition))) or "nothing"
             lines.append(f"{'  ' * depth}{shown}  <- {read}")
         return lines
 
@@ -148,9 +148,9 @@ class Plan:
                 lines.append(f"  and each {source.name} that is paired with it, by what is found about the pair")
             lines.append(f"  if {'another field' if touched else 'any field'} changes: no rule is evaluated")
         lines += self._cost_of_totals()
-        if any(_shown(leaf) == _CLOCK for _, statement in self._rules for leaf in leaves(statement.condition)):
+        if any(text(leaf) == _CLOCK for _, statement in self._rules for leaf in leaves(statement.condition)):
             clocked = f"as time passes: each {self._subject.name} when a comparison of its fields with now changes"
-            lines.append(f"{clocked}: {self._evaluated([leaf for leaf in self._leaves() if _shown(leaf) == _CLOCK])}")
+            lines.append(f"{clocked}: {self._evaluated([leaf for leaf in self._leaves() if text(leaf) == _CLOCK])}")
         return lines
 
     def _cost_of_totals(self) -> list[str]:
@@ -178,7 +178,7 @@ class Plan:
         while source.name in self._by_source:
             link = self._by_source[source.name]
             way.append(f"{link.source.name}.{link.source.key} == {text(link.value)}")
-            if not (linked := [each for each in self._sources if each.name in source_names(link.value)]):
+            if not (linked := [each for each in self._sources if each in sources(link.value)]):
                 return f"every {subject}, if its key is {text(link.value)}"
             source = linked[0]
         return f"each {subject} linked to it, by {_count(len(way), 'index', 'indexes')}: {', '.join(way)}"
@@ -210,10 +210,6 @@ class Plan:
 def _mentions(term: Term, source: Declaration, field: str) -> bool:
     observed = [part for part in parts(term) if isinstance(part, Observation | Prediction)]
     return any((part.source.name, part.field) == (source.name, field) for part in observed)
-
-
-def _shown(leaf: Term) -> str:
-    return label(leaf) if isinstance(leaf, Observation) else text(leaf)
 
 
 def _count(number: int, noun: str, plural: str | None = None) -> str:

@@ -119,7 +119,7 @@ class Describer:
             return [[f"There are no requirements: every {self._subject} is allowed."]]
         numbers = count(1)
         return [
-            [_capital(place), *(f"  {next(numbers)}. {sentence}" for sentence in sentences)]
+            [place[:1].upper() + place[1:], *(f"  {next(numbers)}. {sentence}" for sentence in sentences)]
             for place, sentences in groups.items()
         ]
 
@@ -287,7 +287,3 @@ def _one_line(said: str) -> str:
     """Return a line without the line breaks of names and reasons in it: what follows would be taken for a rule."""
     first, *others = [each for each in said.splitlines() if each.strip()] or [""]
     return " ".join([first.rstrip(), *map(str.strip, others)])
-
-
-def _capital(said: str) -> str:
-    return said[:1].upper() + said[1:]

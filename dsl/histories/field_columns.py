@@ -167,6 +167,11 @@ def rows_of(table: pa.Table) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
+def timed_rows(table: pa.Table) -> list[tuple[dict[str, Any], int]]:
+    """Return those mappings, each with its time."""
+    return list(zip(rows_of(table), times_of(table).tolist(), strict=True))
+
+
 def _values(kind: Kind, column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, dict[int, str]]:
     """Return a column as it is stored, and by place what of it is no value."""
     types, found = pa.types, column.type

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.errors import InvalidArgument
-from dsl.histories.field_columns import MOMENT, TIME, joined, rows_of, schema_of, times_of
+from dsl.histories.field_columns import MOMENT, TIME, joined, schema_of, timed_rows, times_of
 from dsl.histories.history_files import find_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from cartesius import Reactive
     from dsl.histories.history_files import Part, SourceFiles
@@ -154,15 +154,7 @@ class History:
             InvalidArgument: As for `columns`.
         """
         for batch in self.batches():
-            rows = [
-                (time, place, row)
-                for place, name in enumerate(self.sources)
-                if name in batch
-                for time, row in zip(times_of(batch[name]), rows_of(batch[name]), strict=True)
-            ]
-            inputs = list(self.sources.values())
-            for time, place, row in sorted(rows, key=lambda each: each[:2]):
-                yield inputs[place], row, int(time)
+            yield from in_order(self.sources, {name: timed_rows(table) for name, table in batch.items()})
 
     def _begin(self) -> None:
         self._number, self._unread = 0, []
@@ -183,6 +175,19 @@ class History:
                     held = []
         if held:
             yield joined(name, held)
+
+
+def in_order(
+    inputs: Mapping[str, Reactive], rows: Mapping[str, list[tuple[dict[str, Any], int]]]
+) -> Iterator[tuple[Reactive, dict[str, Any], int]]:
+    """Yield rows, which are given with their times by input, in the order in which they are used."""
+    listed = [
+        (time, place, input_, row)
+        for place, (name, input_) in enumerate(inputs.items())
+        for row, time in rows.get(name, ())
+    ]
+    for time, _, input_, row in sorted(listed, key=lambda each: each[:2]):
+        yield input_, row, time
 
 
 class _Cursor:

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from dsl.histories.field_columns import TIME, joined, rows_of, times_of
+from dsl.histories.field_columns import TIME, joined, timed_rows, times_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,8 +42,7 @@ class Newest:
 
     def rows(self, source: str) -> list[tuple[dict[str, Any], int]]:
         """Return the rows of a source, as an engine takes them, each with its time."""
-        table = self.tables[source]
-        return list(zip(rows_of(table), times_of(table).tolist(), strict=True))
+        return timed_rows(self.tables[source])
 
 
 def newest(history: History, until: int) -> Newest:

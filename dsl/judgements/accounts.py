@@ -19,9 +19,9 @@ from dsl.meaning.evaluation import compiled
 from dsl.meaning.margins import written_measure
 from dsl.meaning.verdicts import Reason
 from dsl.terms.dimensions import INSTANT, Measure
-from dsl.terms.related_rows import each_alone, slot_of, totals
+from dsl.terms.related_rows import slot_of, totals
 from dsl.terms.related_rows import slots as slots_of
-from dsl.terms.statements import Against, Located, Requirement
+from dsl.terms.statements import Against, Located, Requirement, alone, requirements
 from dsl.terms.terms import Between, Comparison, Named, limit_last, parts, sources
 from dsl.terms.texts import text
 
@@ -159,8 +159,8 @@ class _Walk:
             if isinstance(each, Requirement):
                 yield self.required(each, around)
             elif isinstance(each, Against):
-                for alone in each_alone(each):
-                    yield self.paired(each, alone, around)
+                for blocks, requirement in requirements(each.body):
+                    yield self.paired(each, alone(blocks, requirement), requirement, around)
             else:
                 answer, doubts = self.decided(each.condition, around)
                 inner = _Around(
@@ -187,10 +187,10 @@ class _Walk:
         reads = _observed(condition, around.reads)
         return Accounted(statement, reason, outcome, self.bound(condition), around.conditions, reads)
 
-    def paired(self, block: Against, alone: Statement, around: _Around) -> Accounted:
+    def paired(self, block: Against, rule: Statement, statement: Requirement, around: _Around) -> Accounted:
         """Account for a requirement about pairs: with which others it does not hold."""
-        statement, place = _innermost(alone), around.place
-        found = paired(self.slots[slot_of(block, alone)], place)(self.situation, around.doubts)
+        place = around.place
+        found = paired(self.slots[slot_of(block, rule)], place)(self.situation, around.doubts)
         name, because, written = statement.name, statement.because, text(statement.condition)
         nothing = Reason(name, written, place, because, severity=statement.severity, reference=statement.reference)
         reason = nothing if found is None or not around.applies else found
@@ -224,12 +224,6 @@ def _outcome(around: _Around, reason: Reason | None) -> Outcome:
     if reason is None:
         return "holds"
     return "undecided" if reason.missing else "fails"
-
-
-def _innermost(statement: Statement) -> Requirement:
-    while not isinstance(statement, Requirement):
-        (statement,) = statement.body
-    return statement
 
 
 def _observed(condition: Term, reads: tuple[str, ...]) -> tuple[str, ...]:

@@ -91,9 +91,9 @@ class Part:
     def __init__(self, total: Total, slots: Mapping[str, int], compilation: Compilation) -> None:
         """Compile the terms."""
         condition, value = total.condition, total.value
-        self._holds = compilation.condition(condition, slots) if condition is not None else _always
+        self._holds = compilation.condition(condition, slots) if condition is not None else lambda _: True
         self._open = compilation.doubt(condition, slots) if condition is not None else nothing_missing
-        self._adds: Evaluate = _one
+        self._adds: Evaluate = lambda _: Contribution(1)
         self._lacking: Doubt = nothing_missing
         if value is not None:
             element = _candidate if total.operation in ("min", "max") else _summand
@@ -135,14 +135,6 @@ def _candidate(evaluate: Evaluate) -> Evaluate:
 def _ordered(number: Any) -> Any:
     _ = number < 0  # what is no number raises
     return number
-
-
-def _always(_: Situation) -> bool:
-    return True
-
-
-def _one(_: Situation) -> Contribution:
-    return Contribution(1)
 
 
 def nothing_missing(_: Situation) -> tuple[str, ...]:

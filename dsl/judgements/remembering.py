@@ -102,7 +102,7 @@ class Memory:
         self._entries[key] = (judged,) if before is None else (judged, before)
 
     def _subject(self, row: Record, key: Hashable) -> _SubjectRow:
-        reference = _SubjectRow(row, _forget)
+        reference = _SubjectRow(row, _SubjectRow.forget)
         reference.key, reference.entries = key, self._entries
         return reference
 
@@ -133,8 +133,3 @@ class _SubjectRow(weakref.ref[Any]):
         entry = self.entries.get(self.key)
         if entry is not None and entry[0]._rows[0] is self:
             del self.entries[self.key]
-
-
-def _forget(reference: weakref.ref[Any]) -> None:
-    assert isinstance(reference, _SubjectRow)
-    reference.forget()

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from dsl.columns.simplifying import simplified
 from dsl.meaning import foreseen
 from dsl.meaning.evaluation import as_it_is, compiled
-from dsl.meaning.margins import margin, written_measure
+from dsl.meaning.margins import compared, margin
 from dsl.meaning.verdicts import Reason, folded
-from dsl.terms.dimensions import Measure
-from dsl.terms.terms import Between, Comparison, Observation, observations, operands, parts
+from dsl.terms.terms import observations, parts
 from dsl.terms.texts import label, text
 
 if TYPE_CHECKING:
@@ -93,10 +92,7 @@ def shown_values(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, 
     """Return what a reason shows: every observation in its unit, then what is compared, in that of the rule."""
     shown = {label(each): (as_it_is(each, slots), each.kind.symbol) for each in observations(condition)}
     shown.update(foreseen.shown(condition, slots))
-    for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
-        first, second, *_ = operands(comparison)
-        measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
-        for side in operands(comparison):
-            if not isinstance(side, Observation):
-                shown[text(side)] = (compiled(side, slots, measure), measure.symbol if measure else "")
+    for part in parts(condition):
+        for side, measure, symbol in compared(part):
+            shown[text(side)] = (compiled(side, slots, measure), symbol)
     return tuple((name, evaluate, symbol) for name, (evaluate, symbol) in shown.items())

@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dsl.meaning.evaluation import as_it_is, compiled, span
-from dsl.meaning.margins import written_measure
-from dsl.terms.dimensions import Measure
-from dsl.terms.terms import Between, Comparison, Observation, Prediction, Throughout, operands, parts
+from dsl.meaning.margins import compared
+from dsl.terms.terms import Observation, Prediction, Throughout, parts
 from dsl.terms.texts import label, text
 
 if TYPE_CHECKING:
@@ -46,13 +45,8 @@ def _shown_of_span(term: Throughout, slots: Mapping[str, int]) -> Iterator[tuple
     for part in parts(term.condition):
         if isinstance(part, Observation) and part.source.forecast:
             yield label(part), (_there(over, as_it_is(part, slots)), part.kind.symbol)
-        elif isinstance(part, Comparison | Between):
-            first, second, *_ = operands(part)
-            measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
-            for side in operands(part):
-                if not isinstance(side, Observation):
-                    symbol = measure.symbol if measure else ""
-                    yield text(side), (_there(over, compiled(side, slots, measure)), symbol)
+        for side, measure, symbol in compared(part):
+            yield text(side), (_there(over, compiled(side, slots, measure)), symbol)
 
 
 def _there(over: Span, evaluate: Evaluate) -> Evaluate:

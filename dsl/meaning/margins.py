@@ -24,13 +24,13 @@ from dsl.meaning.evaluation import closure
 from dsl.meaning.term_expressions import expression_of, lifted
 from dsl.terms.dimensions import INSTANT, KELVIN, MICROSECONDS, Measure, alike, slack, turn
 from dsl.terms.points import is_point
-from dsl.terms.terms import Between, Comparison, Junction, Named, Not, is_constant, parts
+from dsl.terms.terms import Between, Comparison, Junction, Named, Not, Observation, is_constant, operands, parts
 from dsl.terms.terms import Constant as Written
 from dsl.units import hours
 from dsl.writing.checking import common
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import TypeAlias
 
     from cartesius.expressions.expressions import Expression
@@ -101,6 +101,20 @@ def written_measure(left: Term, right: Term) -> Measure:
     chosen = constants[0].kind if len(constants) == 1 else common(left, right)
     assert isinstance(chosen, Measure)
     return chosen
+
+
+def compared(term: Term) -> Iterator[tuple[Term, Measure | None, str]]:
+    """Yield what a comparison compares and no observation is, the unit that the rule is written in, and its symbol.
+
+    >>> from dsl.terms.dimensions import NUMBER
+    >>> [side.value for side, _, _ in compared(Comparison("<", Written(1, NUMBER), Written(2, NUMBER)))]
+    [1, 2]
+    """
+    if isinstance(term, Comparison | Between):
+        first, second, *_ = sides = operands(term)
+        measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
+        symbol = measure.symbol if measure else ""
+        yield from ((side, measure, symbol) for side in sides if not isinstance(side, Observation))
 
 
 def _in_the_rules_unit(distance: Expression, shared: Measure | None, left: Term, right: Term) -> Distance:

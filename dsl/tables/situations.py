@@ -139,7 +139,9 @@ def _value(call: str, label: str, kind: Kind, given: Any, on_error: OnError) -> 
     if not _fits(given, kind):
         if on_error == "unknown":
             return given
-        _mismatch(call, label, kind, _shown(given))
+        notes = [("field", f"{label} is {described(kind)}"), ("fix", f"write it as {_example(kind)}")]
+        summary = f"{call}: expected {named(kind)} for {label} but got {_shown(given)}"
+        raise DimensionMismatch(refusal(summary, notes))
     if isinstance(given, datetime):
         return instant_of(given)
     return given
@@ -178,19 +180,9 @@ def _fits(given: object, kind: Kind) -> bool:
     if kind == INSTANT:
         is_aware = isinstance(given, datetime) and given.utcoffset() is not None
         return is_aware or (isinstance(given, Integral) and not isinstance(given, bool))
-    return _is_position(given)
-
-
-def _is_position(given: object) -> bool:
     if not (isinstance(given, tuple | list) and len(given) == 2):
         return False
-    latitude, longitude = given
-    return all(isinstance(each, Real) for each in given) and is_on_earth(latitude, longitude)
-
-
-def _mismatch(call: str, label: str, kind: Kind, shown: str) -> NoReturn:
-    notes = [("field", f"{label} is {described(kind)}"), ("fix", f"write it as {_example(kind)}")]
-    raise DimensionMismatch(refusal(f"{call}: expected {named(kind)} for {label} but got {shown}", notes))
+    return all(isinstance(each, Real) for each in given) and is_on_earth(*given)
 
 
 def _unknown(summary: str, name: object, known: list[str], otherwise: str) -> NoReturn:

@@ -6,15 +6,15 @@ that runs on other whole time units has its instants in those.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from datetime import datetime, timedelta
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+from cartesius.data.events import EPOCH
 
 
 def instant_of(moment: datetime) -> int | None:
     """Return the instant of a datetime; None without a zone, since nobody knows then which instant is meant.
 
+    >>> from datetime import UTC
     >>> instant_of(datetime(1970, 1, 1, 1, tzinfo=UTC)), instant_of(datetime(1970, 1, 1))
     (3600000000, None)
     """

@@ -154,11 +154,7 @@ def meet(left: Values, right: Values) -> Values:
     >>> meet(Choices(frozenset({True})), Choices(frozenset({False}))).is_empty
     True
     """
-    if isinstance(left, Numbers):
-        assert isinstance(right, Numbers)
-        return left.meet(right)
-    assert isinstance(right, Choices)
-    return left.meet(right)
+    return left.meet(right)  # type: ignore[arg-type]  # they are of one kind
 
 
 def overlap(left: Values, right: Values) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from dsl.refusals.errors import InvalidRule, refusal
-from dsl.terms.terms import Comparison, Declaration, Observation, Term, operands, source_names, sources
+from dsl.terms.terms import Comparison, Declaration, Observation, Term, operands, sources
 from dsl.terms.texts import text
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _fits(link: Link, known: dict[str, Declaration]) -> bool:
 
 
 def _no_way(subject: Declaration, known: dict[str, Declaration], left: list[Term]) -> str:
-    twice = next((link for link in left if source_names(link) <= known.keys()), None)
+    twice = next((link for link in left if {source.name for source in sources(link)} <= known.keys()), None)
     if twice is not None:
         names = " or ".join(repr(each.source.name) for each in _readings(twice) if each.source != subject)
         summary = f"a link: expected one way to each source but {text(twice)} leads to {names} again"

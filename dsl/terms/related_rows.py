@@ -18,7 +18,7 @@ import attrs
 
 from dsl.terms.negations import conjuncts
 from dsl.terms.statements import Against, alone, conditions, requirements, walked
-from dsl.terms.terms import Comparison, Declaration, Term, Total, parts, source_names
+from dsl.terms.terms import Comparison, Declaration, Term, Total, parts, sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -122,8 +122,8 @@ def equalities(pairing: Pairing) -> tuple[tuple[Term, Term], ...]:
     for part in conjuncts(pairing.where):
         if isinstance(part, Comparison) and part.operator == "==":
             for left, right in ((part.left, part.right), (part.right, part.left)):
-                names = source_names(right)
-                if source_names(left) == {pairing.other.name} and names and pairing.other.name not in names:
+                mine = sources(right)
+                if sources(left) == (pairing.other,) and mine and pairing.other not in mine:
                     found.append((left, right))
                     break
     return tuple(found)

@@ -368,15 +368,6 @@ def sources(term: Term) -> tuple[Declaration, ...]:
     return tuple(dict.fromkeys(_sources(term)))
 
 
-def source_names(term: Term) -> set[str]:
-    """Return the names of those sources.
-
-    >>> source_names(Constant(True, TRUTH))
-    set()
-    """
-    return {source.name for source in _sources(term)}
-
-
 def _sources(term: Term) -> Iterator[Declaration]:
     for part in parts(term):
         if isinstance(part, Observation | Prediction):

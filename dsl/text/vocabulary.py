@@ -19,6 +19,7 @@ import attrs
 from dsl.refusals.errors import InvalidRule, UnknownField, refusal
 from dsl.refusals.quoting import quoted, unquoted
 from dsl.terms.terms import Named, Observation
+from dsl.terms.texts import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -107,7 +108,7 @@ class Vocabulary:
         if len(found) == 1:
             return found[0]
         if found:
-            ways = " or ".join(quoted(_letters(term)) for term in found)
+            ways = " or ".join(quoted(text(term)) for term in found)
             fix = [("fix", f"write {ways}")]
             raise InvalidRule(refusal(f"{name}: expected a name with one meaning but it has {len(found)}", fix))
         fix = [("fix", self._hint(name))]
@@ -123,14 +124,14 @@ class Vocabulary:
         for words in sorted((words for words, found in meanings.items() if found == (term,)), key=len):
             if is_words(words):
                 return words
-        if self._exactly(_letters(term)) != (term,):
+        if self._exactly(text(term)) != (term,):
             fix = [("fix", "give two expressions two names")]
-            raise InvalidRule(refusal(f"to_text: expected one meaning of the name {_letters(term)!r}", fix))
-        return quoted(_letters(term))
+            raise InvalidRule(refusal(f"to_text: expected one meaning of the name {text(term)!r}", fix))
+        return quoted(text(term))
 
     def _exactly(self, letters: str) -> tuple[Term, ...]:
         terms = dict.fromkeys(term for _, term in self._pairs())
-        found = tuple(term for term in terms if _letters(term) == letters)
+        found = tuple(term for term in terms if text(term) == letters)
         if found or self.subject is None or letters not in dict(self.subject.fields):
             return found
         return (Observation(self.subject, letters),)  # as in words, the subject's fields need no source
@@ -153,10 +154,3 @@ class Vocabulary:
         if close:
             return f"did you mean {close[0]}?"
         return f'write a text in quotes: "{name}"; or declare the field'
-
-
-def _letters(term: Term) -> str:
-    if isinstance(term, Observation):
-        return f"{term.source.name}.{term.field}"
-    assert isinstance(term, Named)
-    return term.name

@@ -37,9 +37,7 @@ _FIRST, _LAST = -719_162, 2_932_896  # the first and the last day of Python, fro
 
 def whole(column: pa.ChunkedArray) -> pa.Array:
     """Return a column as one array."""
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def vector_of(column: pa.ChunkedArray) -> Vector:

@@ -11,7 +11,6 @@ Source: Spark's EventTimeWatermarkExec (whole milliseconds, nothing before 1970)
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 from py4j.protocol import Py4JJavaError
@@ -22,7 +21,7 @@ from pyspark.sql import functions as f
 from cartesius.data.events import EPOCH
 from cartesius.errors import InvalidArgument
 from spark_bridge.reading.options import MARK
-from spark_bridge.transport.envelope import column, objection
+from spark_bridge.transport.envelope import column, objection, united
 from spark_bridge.transport.packing import FAR_OFF
 
 if TYPE_CHECKING:
@@ -96,9 +95,7 @@ def clock_rows(
     elif watermark is not None:
         delays = {name: delay_of(spark, duration) for name, duration in watermark.items()}
         timed = [source for source in timed if source.input.name in delays]
-    latest = reduce(
-        DataFrame.unionByName, [_latest(source, plausible, delays.get(source.input.name)) for source in timed]
-    )
+    latest = united(_latest(source, plausible, delays.get(source.input.name)) for source in timed)
     is_whole = f.lit(True) if not isinstance(watermark, dict) else f.count("mark") == len(timed)
     mark = f.min("mark") if isinstance(watermark, dict) else f.max("mark")
     if until is None:

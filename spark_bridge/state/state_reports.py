@@ -92,28 +92,26 @@ def contents(blob: bytes) -> BucketContents:
 
 
 def _memories(card: Mapping[str, Any], engine: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
-    """Iterate over (correlation, slot, source, memory)."""
+    """Iterate over (correlation, slot, source, rows of its memory)."""
     for place, (name, _) in enumerate(engine["layout"]["joins"]):
         slots = card["correlations"][name]["slots"]
         found = engine["columns"][place] if "columns" in engine else engine["joins"][place]["memories"]
-        for (slot, source), memory in zip(slots.items(), found, strict=True):
-            if isinstance(memory, tuple):  # it is shared, and is where this says
-                other, index = memory
-                yield name, slot, source.split(" ")[0], engine["joins"][other]["memories"][index]
-            else:
-                yield name, slot, source.split(" ")[0], memory.rows if isinstance(memory, Memory) else memory
+        for (slot, source), held in zip(slots.items(), found, strict=True):
+            memory = held
+            if isinstance(held, tuple):  # it is shared, and is where this says
+                other, index = held
+                memory = engine["joins"][other]["memories"][index]
+            yield name, slot, source.split(" ")[0], memory.rows if isinstance(memory, Memory) else memory
 
 
 def _ends(memory: Any) -> list[Any]:
     if memory is None:
         return []
-    memory = memory.rows if isinstance(memory, Memory) else memory
     return memory.end.tolist() if isinstance(memory, Rows) else [entry.end for entry in memory]
 
 
 def _values(memory: Any, column: str | None) -> list[Any]:
     """Return what the rows of a memory have in a column."""
-    memory = memory.rows if isinstance(memory, Memory) else memory
     if memory is None or column is None:
         return []
     if isinstance(memory, Rows):

@@ -80,11 +80,8 @@ class Columns:
     @cached_property
     def vectors(self) -> Mapping[str, Vector]:
         """The columns, by name."""
-        return {name: vector_of(column) for name, column in zip(self._names, self.payload.columns, strict=True)}
-
-    @property
-    def _names(self) -> list[str]:
-        return self.source.schema.names
+        names = self.source.schema.names
+        return {name: vector_of(column) for name, column in zip(names, self.payload.columns, strict=True)}
 
     @cached_property
     def times(self) -> Any:
@@ -128,7 +125,7 @@ class Columns:
 
     def texts(self, rows: Sequence[int]) -> list[str]:
         """Return rows as JSON texts."""
-        return json_texts(self.payload.rename_columns(self._names), rows)
+        return json_texts(self.payload.rename_columns(self.source.schema.names), rows)
 
     def text(self, row: int) -> str:
         """Return a row as JSON text."""

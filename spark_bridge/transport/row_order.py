@@ -112,12 +112,9 @@ def _values(array: pa.Array) -> list[Any]:
     try:
         found: list[Any] = array.to_pylist()
     except UnicodeDecodeError:  # of a static frame, whose rows are ordered before they are read
-        found = array.cast(with_leaves(array.type, _undecoded)).to_pylist()
+        undecoded = with_leaves(array.type, lambda kind: pa.binary() if pa.types.is_string(kind) else kind)
+        found = array.cast(undecoded).to_pylist()
     return found
-
-
-def _undecoded(kind: pa.DataType) -> pa.DataType:
-    return pa.binary() if pa.types.is_string(kind) else kind
 
 
 def _ranks(array: pa.Array) -> Ints:
