@@ -16,7 +16,7 @@ from __future__ import annotations
 import heapq
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import attrs
 
@@ -151,6 +151,17 @@ def key_of(step: Step, memories: Sequence[Memory], row: Candidate) -> Any:
     return key[0] if len(key) == 1 else tuple(key)
 
 
+class Search(NamedTuple):
+    """The nested loops that find the candidates with one entry, and the candidate as far as it is bound."""
+
+    row: Candidate
+    steps: Sequence[Step]
+    fixed: int
+    mark: int
+    skip: int
+    reach: Mapping[int, list[Entry]]
+
+
 class Product:
     """The cartesian product of ``memories`` under ``links``, enumerated from what is new."""
 
@@ -202,18 +213,10 @@ class Product:
         row: Candidate = [None] * len(self.memories)
         row[fixed] = entry
         reach = self._reach(fixed, entry, walk, skip) if walk else {}
-        return self._extend(row, steps, 0, fixed, mark, skip, reach)
+        return self._extend(Search(row, steps, fixed, mark, skip, reach), 0)
 
-    def _extend(
-        self,
-        row: Candidate,
-        steps: Sequence[Step],
-        level: int,
-        fixed: int,
-        mark: int,
-        skip: int,
-        reach: dict[int, list[Entry]],
-    ) -> Iterator[Candidate]:
+    def _extend(self, search: Search, level: int) -> Iterator[Candidate]:
+        row, steps, fixed, mark, skip, reach = search
         if level == len(steps):
             yield row.copy()
             return
@@ -229,7 +232,7 @@ class Product:
             if last:
                 yield row.copy()
             else:
-                yield from self._extend(row, steps, level + 1, fixed, mark, skip, reach)
+                yield from self._extend(search, level + 1)
 
     def _reach(self, fixed: int, entry: Entry, walk: Sequence[Step], skip: int) -> dict[int, list[Entry]]:
         reach: dict[int, list[Entry]] = {fixed: [entry]}

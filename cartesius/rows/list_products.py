@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from cartesius.data.entries import Candidate, Entry
-    from cartesius.rows.enumeration import Link, Rank, Step
+    from cartesius.rows.enumeration import Link, Rank, Search, Step
     from cartesius.rows.listings import Listing
     from cartesius.storage.memories import Memory
 
@@ -44,30 +44,12 @@ class ListProduct(Product):
             return iter(())
         return super()._from(fixed, entry, mark, skip)
 
-    def _extend(
-        self,
-        row: Candidate,
-        steps: Sequence[Step],
-        level: int,
-        fixed: int,
-        mark: int,
-        skip: int,
-        reach: dict[int, list[Entry]],
-    ) -> Iterator[Candidate]:
-        is_of_list = level < len(steps) and steps[level].slot in self.lists
-        extend = self._extend_by_lists if is_of_list else super()._extend
-        return extend(row, steps, level, fixed, mark, skip, reach)
+    def _extend(self, search: Search, level: int) -> Iterator[Candidate]:
+        is_of_list = level < len(search.steps) and search.steps[level].slot in self.lists
+        return self._extend_by_lists(search, level) if is_of_list else super()._extend(search, level)
 
-    def _extend_by_lists(
-        self,
-        row: Candidate,
-        steps: Sequence[Step],
-        level: int,
-        fixed: int,
-        mark: int,
-        skip: int,
-        reach: dict[int, list[Entry]],
-    ) -> Iterator[Candidate]:
+    def _extend_by_lists(self, search: Search, level: int) -> Iterator[Candidate]:
+        row, steps, fixed, mark, skip, reach = search
         step, later = steps[level], steps[level + 1 :]
         slot, before = step.slot, [step.slot for step in steps[:level]]
         pinned = row[slot] if slot == fixed else None
@@ -75,7 +57,7 @@ class ListProduct(Product):
         sources = {ALWAYS, *before, fixed}
 
         def may_go_on() -> bool:  # there may be very many lists: none is made that cannot be completed
-            return not is_spent(bound) and all(self._has_any(other, row, sources, skip, reach) for other in later)
+            return not is_spent(bound) and all(self._has_any(other, search, sources) for other in later)
 
         if not may_go_on():
             return
@@ -87,19 +69,19 @@ class ListProduct(Product):
         for chosen in self.lists[slot].choices(entries, pinned, row, known, newest=not self.rank.is_oldest_first):
             row[slot] = Several(chosen)
             if later:
-                yield from self._extend(row, steps, level + 1, fixed, mark, skip, reach)
+                yield from self._extend(search, level + 1)
             else:
                 yield row.copy()
             if not may_go_on():
                 break
         row[slot] = pinned
 
-    def _has_any(self, step: Step, row: Candidate, bound: set[int], skip: int, reach: dict[int, list[Entry]]) -> bool:
+    def _has_any(self, step: Step, search: Search, bound: set[int]) -> bool:
         """Whether there may be an entry for a later step, as far as that follows from what is ``bound``."""
         if step.reached:
-            found: Iterable[Entry] = reach[step.slot]
+            found: Iterable[Entry] = search.reach[step.slot]
         elif all(source in bound for source, _, _ in step.sources):
-            found = look_up(step, self.memories, row)
+            found = look_up(step, self.memories, search.row)
         else:
             return True
-        return any(entry.state != skip and not is_spent((entry,)) for entry in found)
+        return any(entry.state != search.skip and not is_spent((entry,)) for entry in found)
