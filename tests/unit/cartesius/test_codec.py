@@ -529,11 +529,17 @@ def test_what_an_object_remembers_of_its_fields_is_made_anew():
     assert (restored.area, hash(again), again) == (9, hash(hashed), hashed)
 
 
-def test_what_an_object_has_beside_its_fields_is_refused_and_not_lost():
-    square = Square(3)
-    vars(square)["name"] = "nine"
-    with pytest.raises(NotStorable, match=r"expected a Square of its fields alone but .* has name besides"):
-        encode(square)
+@storable
+class Sighting(NamedTuple("Sighting", [("name", str), ("at", int)])):
+    """A named tuple that takes attributes, as a class that is derived from one does."""
+
+
+@pytest.mark.parametrize("made", [Square(3), Sighting("EVA", 5)])
+def test_what_an_object_has_beside_its_fields_is_refused_and_not_lost(made):
+    assert decode(encode(made)) == made
+    vars(made)["note"] = "nine"
+    with pytest.raises(NotStorable, match=rf"a {type(made).__name__} of its fields alone but .* has note besides"):
+        encode(made)
 
 
 def test_a_type_that_has_no_flags_any_more_is_told(monkeypatch):

@@ -323,57 +323,37 @@ def test_a_fault_in_sending_one_message_holds_up_no_other() -> None:
     assert said == ["it: here: ValueError; tried again in 1 s"]
 
 
-def test_an_outbox_that_cannot_be_written_for_a_while_is_told_and_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("fails", ["open", "note"])
+def test_an_outbox_that_fails_for_a_while_is_told_and_tried_again(
+    fails: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The thread of the target ended."""
-    path, said, tries = tmp_path / "outbox.db", list[str](), list[Message]()
-    noted, done = Outbox.said_yes, ThreadEvent()
+    path, said, calls, done = tmp_path / "outbox.db", list[str](), list[str](), ThreadEvent()
 
-    def said_yes(outbox: Outbox, message: Message, *, now: float) -> None:
-        tries.append(message)
-        if len(tries) == 1:
-            raise sqlite3.OperationalError("database or disk is full")
-        noted(outbox, message, now=now)
-        done.set()
+    def fail(call: str, nth: int) -> None:
+        calls.append(call)
+        if call == fails and calls.count(call) == nth:
+            raise sqlite3.OperationalError("database is locked")
+
+    class Failing(Outbox):
+        def __init__(self, path: Path | str) -> None:
+            fail("open", 2)  # in the thread: the first one is that of who starts it
+            super().__init__(path)
+
+        def said_yes(self, message: Message, *, now: float) -> None:
+            fail("note", 1)
+            super().said_yes(message, now=now)
+            done.set()
 
     monkeypatch.setattr(alert_delivery, "FIRST_WAIT_S", 0.01)
-    monkeypatch.setattr(Outbox, "said_yes", said_yes)
+    monkeypatch.setattr(alert_delivery, "Outbox", Failing)
     with closing(outbox_with(path, WINDY)) as outbox:
         with delivering(path, {"it": JsonLines(tmp_path / "log.jsonl")}, said.append):
             assert done.wait(20)
 
         assert outbox.waiting() == {}
-    assert said == ["it: the outbox: database or disk is full; tried again in 0.01 s"]
-    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 1
-
-
-def test_an_outbox_that_cannot_be_opened_for_a_while_is_told_and_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The thread of the target ended."""
-    path, said, opened = tmp_path / "outbox.db", list[str](), list[Path]()
-    sent = ThreadEvent()
-
-    def opening(path: Path) -> Outbox:
-        opened.append(path)
-        if len(opened) == 2:  # the thread's: the first one is that of who starts it
-            raise sqlite3.OperationalError("database is locked")
-        return Outbox(path)
-
-    class Log(JsonLines):
-        def send(self, message: Message) -> None:
-            super().send(message)
-            sent.set()
-
-    monkeypatch.setattr(alert_delivery, "FIRST_WAIT_S", 0.01)
-    monkeypatch.setattr(alert_delivery, "Outbox", opening)
-    with closing(outbox_with(path, WINDY)) as outbox:
-        with delivering(path, {"it": Log(tmp_path / "log.jsonl")}, said.append):
-            assert sent.wait(20)
-
-        assert outbox.waiting() == {}
     assert said == ["it: the outbox: database is locked; tried again in 0.01 s"]
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 1
 
 
 # ---------------------------------------------------------------------------------------------------------- kills
