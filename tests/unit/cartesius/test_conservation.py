@@ -255,22 +255,22 @@ T, U = Reactive("t", table=True, key="id"), Reactive("u", table=True, key="id")
     ],
     ids=["filter", "join of a filter", "changes", "map", "reduce", "fold", "filtered", "join of filtered rows"],
 )  # fmt: skip
-@pytest.mark.parametrize("is_pulled", [False, True])
-def test_columns_tell_what_has_become_of_the_changes_of_a_table(made, is_pulled):
+def test_columns_tell_what_has_become_of_the_changes_of_a_table(made):
     """Deletions of what is there and of what is not, rows that a filter stops, and updates that change nothing."""
-    if is_pulled and not made.table:
-        pytest.skip("only tables are asked for")
-    outputs, pulled = ((), (made,)) if is_pulled else ((made,), ())
     rows = [(1, 1, True), (2, 1, False), (2, 1, False), (2, 0, False), (3, 0, False), (3, 2, False), (3, 2, True)]
-    compiled, pushed = Engine(*outputs, pulled=pulled), Engine(*outputs, pulled=pulled, tier="reference")
-    for part in (rows, rows[::-1], rows):
-        ids, values, gone = ([row[place] for row in part] for place in range(3))
-        compiled.push_many({T: {"id": ids, "n": values, "deleted": gone}})
-        run(pushed, *[(T, Delete(key) if is_gone else Update(key, {"id": key, "n": n})) for key, n, is_gone in part])
-    assert compiled._compiled is not None
-    assert not compiled._compiled.reason
-    assert compiled.stats.fates == pushed.stats.fates
-    assert not any(one.untold for one in compiled.stats.fates.values())
+    for pulled in ((), (made,)) if made.table else ((),):
+        outputs = () if pulled else (made,)
+        compiled, pushed = Engine(*outputs, pulled=pulled), Engine(*outputs, pulled=pulled, tier="reference")
+        for part in (rows, rows[::-1], rows):
+            ids, values, gone = ([row[place] for row in part] for place in range(3))
+            compiled.push_many({T: {"id": ids, "n": values, "deleted": gone}})
+            run(
+                pushed, *[(T, Delete(key) if is_gone else Update(key, {"id": key, "n": n})) for key, n, is_gone in part]
+            )
+        assert compiled._compiled is not None
+        assert not compiled._compiled.reason
+        assert compiled.stats.fates == pushed.stats.fates
+        assert not any(one.untold for one in compiled.stats.fates.values())
 
 
 def test_columns_tell_what_is_used_up_also_where_a_null_key_is_set_aside():
