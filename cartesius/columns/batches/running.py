@@ -136,6 +136,7 @@ class Compiled:
         self.reason, self.stages = self._planned.reason, self._planned.stages
         self.part = WrittenPart(engine, [*self._planned.written]) if self._planned.written else None
         self._keyless = [Keyless(stage.join) for stage in self.stages]
+        self._places = [self.program.joins.index(stage.join) for stage in self.stages]
         self.states: list[State | KeyedState] | None = None  # None: the objects own the state
         self._lent: tuple[int, Time] | None = None  # when the objects were brought up to date, to be read
         self._looks: tuple[tuple[int, Time], int] = (0, 0), 0  # when rows were looked up, and how many since then
@@ -367,7 +368,7 @@ class Compiled:
     def _through(self, found: _Computed, before: Sequence[State | KeyedState] = ()) -> _Computed:
         """Let what comes go through the stages."""
         for place, stage in enumerate(self.stages):
-            arriving, where = _arriving(stage, found), self.program.joins.index(stage.join)
+            arriving, where = _arriving(stage, found), self._places[place]
             without: dict[int, int] = {}
             for index, one in arriving.items():
                 arriving[index], aside = self._keyless[place].set_aside(stage.join.slots[index], one)

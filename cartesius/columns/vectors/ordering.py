@@ -115,11 +115,11 @@ def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
     return found
 
 
-def bisected(ordered: NDArray[np.int64], asked: NDArray[np.int64], order: Indices | None = None) -> Indices:
-    """Return how many of the ordered numbers are at most what is asked, for each, given its order, if that is known."""
+def bisected(ordered: NDArray[np.int64], asked: NDArray[np.int64]) -> Indices:
+    """Return how many of the ordered numbers are at most what is asked, for each."""
     if len(asked) < _FEW:
         return np.searchsorted(ordered, asked, "right")
-    order = np.argsort(asked) if order is None else order  # bisection in order stays in the caches
+    order = np.argsort(asked)  # bisection in order stays in the caches
     found = np.empty(len(asked), np.int64)
     found[order] = np.searchsorted(ordered, asked[order], "right")
     return found
