@@ -14,7 +14,7 @@ from cartesius.batching.floored_deadlines import FlooredDeadlines, Waiting
 from cartesius.data.events import LATEST
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from cartesius.data.events import Time
     from cartesius.data.journals import Journal
@@ -51,6 +51,10 @@ class Asking(Waiting, Protocol):
         """Its place in the program: that of its correlation, and its turn there."""
         ...
 
+    def still_awaits(self, time: int, key: tuple[Any, ...]) -> bool:
+        """Whether what was asked for is wanted, unless it was taken back."""
+        ...
+
     def forget(self, key: tuple[Any, ...], copy: Any) -> None:
         """Drop a copy that has nothing to remember."""
         ...
@@ -77,9 +81,11 @@ class Deadlines(Generic[A]):
     Functions of pushes mostly ask in order of time. What they ask for waits in a queue, `asked`, and costs next to
     nothing there; it goes into the heap before anybody else looks (`settle`).
 
-    Invariant: outside a push the first of the heap is wanted; what is not wanted any more may lie behind it. The times
-    in the queue ascend, and of one time the places; those of one restriction are behind all that it has had in the
-    heap. Of one time the queue may hold doubles, but not once it is longer than `MANY`.
+    What was taken back, or asked for an entry that has left otherwise, stays in the heap or the queue until its turn
+    comes, or until there is twice as much as was wanted when somebody last looked.
+
+    Invariant: the times in the queue ascend, and of one time the places; those of one restriction are behind all that
+    it has had in the heap. Of one time the queue may hold doubles, but not once it is longer than `MANY`.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -88,7 +94,7 @@ class Deadlines(Generic[A]):
         self.asked: deque[Deadline[A]] = deque()
         self._entering: Deadline[A] | None = None  # the last one that has left, or was to leave, the queue
         self.number = 0
-        self.cancelled = 0  # how many of the heap nobody wants any more
+        self.most = MANY  # once more are there than this, somebody looks for those that nobody wants any more
         self.present: int | None = None  # the one that is being met
         self.floored: list[A] = []  # whose deadlines wait for floors, not for the clock: in the same order
         self.soon: deque[tuple[A, tuple[Any, ...]]] = deque()  # who wants a tick after the present step
@@ -103,7 +109,7 @@ class Deadlines(Generic[A]):
         """Put what waits in the queue into the heap. Who is interrupted in it may begin again."""
         while self.asked:
             item = self.asked[0]
-            if item is not self._entering or item not in self.entered:
+            if item[3].still_awaits(item[0], item[4]) and (item is not self._entering or item not in self.entered):
                 self._entering = item
                 self._enter(item)
             self.asked.popleft()
@@ -130,7 +136,7 @@ class Deadlines(Generic[A]):
         self.journal.change(lambda: self._put_back(item), lambda: self._discard(item))
 
     def cancel(self, time: int, installed: A, key: tuple[Any, ...]) -> None:
-        """Take back what was asked for, if it was; the heap is cleaned later."""
+        """Take back what was asked for, if it was; the heap has it still."""
         number = installed.due.get(key, {}).get(time)
         if number is None:
             return
@@ -139,25 +145,33 @@ class Deadlines(Generic[A]):
             self.journal.change(lambda: self._discard(item), lambda: self._put_back(item))
             return
 
-        def do() -> None:
-            self._count_down(time, installed, key)
-            self.cancelled += 1
-
         def undo() -> None:
             installed.due.setdefault(key, {})[time] = number
-            self.cancelled -= 1
 
-        self.journal.change(do, undo)
+        self.journal.change(partial(self._count_down, time, installed, key), undo)
 
     def clean(self) -> None:
-        """Drop from the heap what nobody wants any more, as far as it is in the way. Between pushes."""
-        if self.cancelled > len(self.entered) // 2:
-            self.entered = [item for item in self.entered if _is_wanted(item)]
-            heapq.heapify(self.entered)
-            self.cancelled = 0
-        while self.entered and not _is_wanted(self.entered[0]):
-            heapq.heappop(self.entered)
-            self.cancelled -= 1
+        """Drop what nobody wants any more, if there may be as much of that as of what is wanted. Between pushes."""
+        if len(self.asked) + len(self.entered) > self.most:
+            self._keep(lambda item: True)
+            self.most = max(MANY, 2 * len(self.entered))
+
+    def _keep(self, is_kept: Callable[[Deadline[A]], bool]) -> None:
+        """Keep in the heap what is wanted of some."""
+        kept = []
+        for item in [one for one in self.heap if _is_asked(one)]:
+            if not _is_wanted(item):
+                self._forget(item)  # before it leaves the heap, so that who is interrupted can ask for it anew
+            elif is_kept(item):
+                kept.append(item)
+        heapq.heapify(kept)
+        self.entered = kept
+
+    def _forget(self, item: Deadline[A]) -> None:
+        time, _, _, installed, key = item
+        self._count_down(time, installed, key)
+        if key in installed.copies:
+            installed.forget(key, installed.copies[key])
 
     def ask(self, installed: A, key: tuple[Any, ...]) -> None:
         """Ask for a tick after the present step; asking twice is asking once."""
@@ -183,7 +197,8 @@ class Deadlines(Generic[A]):
             if _is_wanted(item):
                 self.journal.change(self._take_first, partial(self._put_back, item))
                 return item
-            self.journal.change(self._drop_first, partial(self._leave, item))
+            do, undo = (self._take_first, self._put_back) if _is_asked(item) else (self._drop_first, self._enter_again)
+            self.journal.change(do, partial(undo, item))
         return None
 
     def due_by(self, time: int) -> Iterator[Deadline[A]]:
@@ -215,7 +230,11 @@ class Deadlines(Generic[A]):
 
     def next(self, clock: Time) -> int | None:
         """Return the earliest clock at which something is due, or may be, or None."""
-        first = min([self.next_stop(clock), *[item[0] for item in self.heap[:1]]])
+        while self.heap and not _is_wanted(self.entered[0]):
+            if _is_asked(self.entered[0]):
+                self._forget(self.entered[0])
+            heapq.heappop(self.entered)
+        first = min([self.next_stop(clock), *[item[0] for item in self.entered[:1]]])
         return None if first == LATEST else int(first) + 1
 
     def wanted(self) -> list[Deadline[A]]:
@@ -232,20 +251,16 @@ class Deadlines(Generic[A]):
             left = {item[:3] for item in items}
             self.entered = [item for item in self.heap if item[:3] not in left]
             heapq.heapify(self.entered)
-            self.cancelled -= sum(not _is_wanted(item) for item in items)
 
     def take_in(self, items: Sequence[Deadline[A]]) -> None:
         """Take in what was left out."""
         if items:
             self.entered += items
             heapq.heapify(self.entered)
-            self.cancelled += sum(not _is_wanted(item) for item in items)
 
     def drop(self, gone: Collection[A]) -> None:
         """Drop from the heap what some restrictions have asked for, and what nobody wants any more."""
-        self.entered = [item for item in self.heap if item[3] not in gone and _is_wanted(item)]
-        heapq.heapify(self.entered)
-        self.cancelled = 0
+        self._keep(lambda item: item[3] not in gone)
 
     def forget_all(self, gone: Collection[A]) -> None:
         """Drop what the restrictions of a correlation have asked for, which is at work no longer."""
@@ -284,17 +299,19 @@ class Deadlines(Generic[A]):
 
     def _drop_first(self) -> None:
         heapq.heappop(self.entered)
-        self.cancelled -= 1
 
-    def _leave(self, item: Deadline[A]) -> None:
+    def _enter_again(self, item: Deadline[A]) -> None:
         heapq.heappush(self.entered, item)
-        self.cancelled += 1
 
 
 def _item(installed: A, time: int, number: int, key: tuple[Any, ...]) -> Deadline[A]:
     return time, installed.place, number, installed, key
 
 
-def _is_wanted(item: Deadline[A]) -> bool:
+def _is_asked(item: Deadline[A]) -> bool:
     time, _, number, installed, key = item
     return installed.due.get(key, {}).get(time) == number
+
+
+def _is_wanted(item: Deadline[A]) -> bool:
+    return _is_asked(item) and item[3].still_awaits(item[0], item[4])

@@ -145,5 +145,4 @@ class World:
             for (installed, key), copy in self.touched.items():
                 installed.forget(key, copy)
             self.touched.clear()
-        if self.deadlines.heap:
-            self.deadlines.clean()
+        self.deadlines.clean()

@@ -26,9 +26,10 @@ from cartesius.effects.resumptions import running
 from cartesius.errors import InvalidArgument, add_place
 from cartesius.language.families import Slot, ended, start, tick
 from cartesius.plan import facts
-from cartesius.plan.nodes import Opaque, slots_of_node
+from cartesius.plan.nodes import Opaque, Until, slots_of_node
 from cartesius.results.views import View
 from cartesius.storage.stored import entries_in
+from cartesius.storage.version_memories import VersionMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -116,6 +117,17 @@ class Installed(Place):
         absent = self.join.pattern.absent.names
         present = [slot for slot in self.join.slots if slot.name not in absent]
         return facts.settles_alone(self) or all(slot in self.named for slot in present)
+
+    @cached_property
+    def lets_go_alone(self) -> bool:
+        """Whether its deadlines let go what is in memory, and do nothing else: of what has left none is wanted."""
+        held = [slot.memory for slot in self.named]
+        is_plain = isinstance(self.node, Until) and not self.floor_slots and self.join.batch.partial is None
+        return is_plain and self.is_settled and not any(isinstance(memory, VersionMemory) for memory in held)
+
+    def still_awaits(self, time: int, key: tuple[Any, ...]) -> bool:
+        """Whether what was asked for is wanted, unless it was taken back."""
+        return not self.lets_go_alone or any(self.due_at(slot, time, key) for slot in self.named)
 
     def due_at(self, slot: Slot, time: int, key: tuple[Any, ...]) -> list[Entry]:
         """Return what nothing can match once the clock is past ``time``, oldest first."""

@@ -61,7 +61,6 @@ _GROW: Final = """
     contents[Window(first, last)] = queue.append(PART)
     if touched is not None and touched.end != last:
         del opener.due[under][touched.end]
-        deadlines.cancelled += 1
         deadlines.clean()
 """
 

@@ -32,7 +32,8 @@ from cartesius.direct.direct_places import names_of
 from cartesius.effects.evidence import put_back
 from cartesius.expressions.expression_texts import Texts
 from cartesius.expressions.value_functions import of_value
-from cartesius.plan.nodes import Let, Transduce
+from cartesius.plan import facts
+from cartesius.plan.nodes import KeyBy, Let, Transduce
 from cartesius.programs.doors import checked_times, checked_value
 from cartesius.programs.give_ups import LeftToClauses
 from cartesius.results.unchanged_values import is_unchanged
@@ -74,6 +75,10 @@ TIMES: Final = """
         start, end = checked_times(at, latest, clock)
     if end > latest:
         latest = end
+"""
+_CLEAN: Final = """
+    if len(asks) > deadlines.most:
+        deadlines.clean()
 """
 _STANDS: Final = """
     if end < clock:
@@ -218,8 +223,9 @@ class DirectText(ABC):
         self._kept = link.get("kept")
         self._meets = self._lateness is not None  # what is due before the event
         self._is_final = steps.program.may_hold_strands  # whether what clauses have done cannot be undone
+        self._strands_deadlines = any(map(_strands_deadlines, steps.program.joins))
         self._tells_steps = join.batch.tells_steps  # whether results have the number of their step
-        self._n_steps = "1 + (0 if met is None else 2 * len(met.items))" if self._meets else "1"
+        self._n_steps = "1 + (0 if met is None else met.n_ticks)" if self._meets else "1"
         come = _COME.replace("N_STEPS", self._n_steps)
         self._come = f"{come}    world.clock = passed" if self._meets else come
         self._count = slot.ledger.text
@@ -404,6 +410,7 @@ class DirectText(ABC):
     def _door(self) -> None:
         """Write what reads the times, refuses what comes in the middle of another push, and leaves what is late."""
         self._lines.add(TIMES)
+        self._lines.add(_CLEAN if self._strands_deadlines else "")
         self._lines.add(_STANDS if self._lateness is None else PASSED)
 
     def _meet_deadlines(self) -> None:
@@ -650,6 +657,13 @@ def event_text(value: str, times: tuple[str, str], identity: str, before: str = 
         event.__class__ = Event
         out.append(event)
     """
+
+
+def _strands_deadlines(join: Join) -> bool:
+    """Whether entries may leave whose deadlines nobody wants then."""
+    is_taken_back = any(slot.memory.finds for slot in join.slots)
+    others = [one for one in join.installed if not (isinstance(one.node, KeyBy) or facts.is_pointwise(one))]
+    return any(one.lets_go_alone for one in join.installed) and (is_taken_back or bool(others))
 
 
 def widen(lines: Lines, others: Iterable[str], *, may_miss: bool = False) -> None:

@@ -87,13 +87,14 @@ class Due:
 class Met:
     """The deadlines that one push has met, what they do, and what has left by them."""
 
-    __slots__ = ("_before", "_world", "dropped", "items")
+    __slots__ = ("_before", "_world", "dropped", "items", "n_ticks")
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.items: list[tuple[Deadline[Any], Due, list[Left]]] = []
         self.dropped: list[Deadline[Any]] = []  # which nobody wanted any more
-        self._before = world.deadlines.cancelled, world.number
+        self.n_ticks = 0  # how many steps that is
+        self._before = world.number
 
     def finish(self) -> None:
         """Count what has left; forget copies that wait for nothing, once the push has asked for its own."""
@@ -105,8 +106,6 @@ class Met:
             has_more = due.deciding is not None and due.deciding.done(time, key, leaving)
             if not has_more and key not in installed.due:
                 installed.copies.pop(key, None)
-        if world.deadlines.cancelled:
-            world.deadlines.clean()
 
     def undo(self) -> None:
         """Take all back, and close the journal, which was opened when the first was met."""
@@ -130,7 +129,7 @@ class Met:
             deadlines.enter(item)
         for item in self.dropped:
             heapq.heappush(heap, item)
-        deadlines.cancelled, self._world.number = self._before
+        self._world.number = self._before
         self._world.journal.is_open = False
 
 
@@ -196,20 +195,20 @@ class Leaving:
             if times is None or times.get(time) != number:
                 met.dropped.append(item)  # before it is taken: so `undo` knows, wherever somebody interrupts
                 heapq.heappop(heap)
-                deadlines.cancelled -= 1
                 continue
             items.append((item, due, []))  # likewise
             heapq.heappop(heap)
             del times[time]
             if not times:
                 del installed.due[key]
-        for (time, _, _, _, key), due, leaving in items:  # now that all are known: to put back sorts memories
+        for (time, _, _, installed, key), due, leaving in items:  # now that all are known: to put back sorts memories
             under = (*key, time) if key else time
             for find, place in due.found:
                 found = find(under)
                 if found is not None:
                     for entry in found.values() if type(found) is dict else (found,):
                         leaving.append((entry, place))
+            met.n_ticks += 2 * (bool(leaving) or not installed.lets_go_alone)
             if due.deciding is not None:
                 given = len(out)
                 due.deciding.decide(time, key, leaving, out)

@@ -301,7 +301,6 @@ def load_world(world: World, joins: list[Join], state: dict[str, Any]) -> None:
     world.steps = state["steps"]
     world.candidates = state["candidates"]
     world.deadlines.heap.clear()
-    world.deadlines.cancelled = 0
     for join in joins:
         for installed in join.installed:
             installed.due.clear()

@@ -15,10 +15,13 @@ import pytest
 from hypothesis import settings
 
 from cartesius import Engine, Reactive, correlate
+from cartesius.batching import deadlines
 from cartesius.engines.explanations import UNBOUNDED
 from restrictions import (
+    affinely,
     as_table,
     every_nth,
+    first_match,
     in_event_time,
     key_by,
     most_recently,
@@ -31,6 +34,7 @@ from restrictions import (
 )
 from restrictions.gates.folding import buffering
 from restrictions.tables import aggregate, count, min_, reduce, to_table
+from restrictions.time.duration import lasting
 from restrictions.windows import istream, rstream, session, windowed
 from tests.conftest import ROOT
 from tests.laws import catalogue_lines
@@ -177,6 +181,47 @@ def test_memory_under_a_gate_is_freed_also_where_nobody_moves_the_clock(lateness
         engine.push((a, b)[at % 2], {"k": at // 2, "n": at}, at=at)
         most = max(most, engine.stats.retained + engine.stats.waiting)
     assert most <= 10 + 3 + 5 + 3
+
+
+LEAVING = {
+    "displaced": lambda: key_by(a="k", b="k") | most_recently("a", "b") | within(10, "a", "b"),
+    "displaced, for all keys": lambda: most_recently("a", "b", n=2) | within(10, "a", "b"),
+    "used up": lambda: key_by(a="k", b="k") | affinely("a", "b") | within(10, "a", "b"),
+    "only the first": lambda: key_by(a="k", b="k") | first_match() | affinely("a", "b") | within(10, "a", "b"),
+    "let go by another": lambda: most_recently("a", "b") | within(10, "a", "b") | lasting("a", 3) | lasting("b", 3),
+    "found by loops": lambda: key_by(a="k", b="k") | most_recently("a") | affinely("b") | within(10, "a", "b"),
+}
+
+
+@pytest.mark.parametrize("stack", LEAVING.values(), ids=LEAVING)
+@pytest.mark.parametrize("lateness", [None, 2_000])
+def test_nothing_waits_for_what_has_left_though_the_clock_stands(stack, lateness, monkeypatch):
+    """Events leave as others come, or are used up: what asked when they may be forgotten goes with them."""
+    monkeypatch.setattr(deadlines, "MANY", 20)
+
+    def engine_of(tier):
+        near = correlate(a=a, b=b, yields=lambda a, b: (a.n, b.n), restrict=stack())
+        return Engine(near, lateness=lateness, tier=tier)
+
+    reference, in_place, batched, looked_at = map(engine_of, ("reference", "in_place", None, "in_place"))
+    every, weights, size = [reference, in_place, batched, looked_at], list[int](), 0
+    for at in range(0, 480, 4):
+        rows = [((a, b)[one % 2], {"k": one // 2 % 3, "n": one}, one) for one in range(at, at + 4)]
+        batch = {one: {"value": [], "at": [], "order": []} for one in (a, b)}
+        for reactive, value, one in rows:
+            for engine in (reference, in_place, looked_at):
+                engine.push(reactive, value, at=one)
+            for name, column in {"value": value, "at": one, "order": one}.items():
+                batch[reactive][name].append(column)
+        batched.push_many(batch)
+        assert looked_at.next_deadline == reference.next_deadline == batched.next_deadline
+        if at == 240:
+            weights, size = [weigh(engine) for engine in every], len(reference.snapshot())
+    assert in_place.next_deadline == reference.next_deadline
+    for engine, before in zip(every, weights, strict=True):
+        assert engine.stats.retained < 30
+        assert weigh(engine) <= before + 40
+        assert len(engine.snapshot()) <= size + 100
 
 
 @pytest.mark.parametrize("keys", [False, True])

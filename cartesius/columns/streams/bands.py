@@ -20,14 +20,13 @@ from cartesius.columns.bodies.computed import linking
 from cartesius.columns.bodies.vectorising import ColumnarBody, heading
 from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.stages.rows import BEFORE, joined, nothing
-from cartesius.columns.stages.stages import UNKNOWN, Outcome, Stage, State
+from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.streams.band_merge import merged
 from cartesius.columns.streams.band_pairs import FAR, counted, near
-from cartesius.columns.streams.expiring import Expiring, Ghosts, asked_by_none, bound_of
+from cartesius.columns.streams.expiring import Expiring, Ghosts, bound_of
 from cartesius.columns.streams.gate_columns import filtered
 from cartesius.columns.streams.shapes import Shape, shape_of
 from cartesius.columns.streams.zipping import flow_of
-from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.plan.facts import bounds_on_times
 from cartesius.plan.nodes import BANDS, Complete, KeyBy, Let, TakeOrder, Until, Visit
 
@@ -61,14 +60,13 @@ class Near(Stage):
         self.bounds = tuple([bound for one in bands for bound in bounds_on_times(one, len(join.slots))])
         latest = [[bound_of(one, slot.index) for one in self.expiring.settled] for slot in join.slots]
         delays = [[one.most for one in mine if one is not None] for mine in latest]
-        self.leaves_twice = any(len(mine) > 1 for mine in delays)
         self.delays = [min(mine, default=None) for mine in delays]
         self.body = ColumnarBody(join, linking(join))
         self.keys = [shape.keys.own(slot.index) for slot in join.slots]
 
     def split(self, slot: int, rows: Rows) -> Vector | None:
         """Return what is equal in parts that meet."""
-        return None if self.leaves_twice or not self.shape.components else self.shape.components[0].columns[slot](rows)
+        return None if not self.shape.components else self.shape.components[0].columns[slot](rows)
 
     def source(self) -> str:
         """Return the code of the body, below the functions that find its candidates."""
@@ -78,8 +76,6 @@ class Near(Stage):
         """Find what lies in the bands."""
         if not moment.steps:
             return Outcome(nothing(), state, 0)
-        if moment.meets_deadlines and self.leaves_twice:
-            raise NotColumnar("two restrictions wait for the time when an event leaves")
         rows: list[Rows | None] = []
         for slot, before in zip(self.join.slots, state.retained, strict=True):
             coming = filtered(self.shape, slot, arriving.get(slot.index))
@@ -125,8 +121,6 @@ class Near(Stage):
 
     def passed(self, state: State, clock: int) -> State | None:
         """Return the state without the rows that the clock has passed: they give nothing."""
-        if self.leaves_twice:
-            return None
         return State(tuple([self._left(slot, rows, clock) for slot, rows in enumerate(state.retained)]))
 
     def _left(self, slot: int, rows: Rows | None, clock: int) -> Rows | None:
@@ -135,19 +129,11 @@ class Near(Stage):
 
     def deadline(self, state: State) -> int | None:
         """Return when the first row is due to leave."""
-        if self.leaves_twice:
-            return UNKNOWN
         due = [
             self.expiring.due(slot, rows) for slot, rows in enumerate(state.retained) if rows is not None and len(rows)
         ]
         firsts = [int(times.min()) for times in due if times is not None]
         return min(firsts, default=None)
-
-    def load(self, arriving: Mapping[int, Rows]) -> State:
-        """Return the state that the objects hold; `NotColumnar` if a deadline is that of an event that has left."""
-        if self.leaves_twice and any(map(asked_by_none, self.expiring.settled)):
-            raise NotColumnar("an event that has left by one restriction is waited for by another")
-        return super().load(arriving)
 
     def store(self, state: State, stored: set[int]) -> None:
         """Store the memories, and ask for the deadlines that their entries wait for."""

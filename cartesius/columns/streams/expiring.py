@@ -1,8 +1,8 @@
 """Expiring: when the clock lets the rows of a slot leave, and the deadlines that the objects wait for.
 
-A deadline stays when the event that asked for it has been displaced or used up: that is no reason to leave, and
-whoever asks the engine for its next deadline sees it. Such rows are *ghosts*: in no memory, until the clock has passed
-what they asked for.
+Where parts may be missing, or what gates hold matters, a deadline stays when the event that asked for it has been
+displaced or used up: whoever asks the engine for its next deadline sees it. Such rows are *ghosts*: in no memory, until
+the clock has passed what they asked for.
 
 Source: SEMANTICS 3.8 and 3.10.
 """
@@ -137,9 +137,11 @@ class Expiring:
         return space is not None and all(space in one.prefixes[slot.index] for slot in one.named)
 
     def load(self) -> Ghosts:
-        """Return the deadlines that nothing in memory waits for."""
+        """Return the deadlines that nothing in memory waits for, where they are wanted all the same."""
         asked = []
         for number, one in enumerate(self.settled):
+            if one.lets_go_alone:
+                continue
             asked += [(number, key, time) for key, time in asked_by_none(one)]
         return Ghosts(tuple([{} for _ in self.settled]), tuple(asked))
 
@@ -151,7 +153,7 @@ class Expiring:
         found = []
         for one, earlier in zip(self.settled, before.rows, strict=True):
             mine: dict[int, Rows] = {}
-            for slot in one.named:
+            for slot in () if one.lets_go_alone else one.named:
                 there = rows[slot.index]
                 parts = [earlier[slot.index]] if slot.index in earlier else []
                 if there is not None and len(kept[slot.index]) < len(there):

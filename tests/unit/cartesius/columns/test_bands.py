@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,14 +131,24 @@ def test_what_the_clock_has_passed_leaves_memory() -> None:
     assert engine.next_deadline == 996
 
 
-def test_events_that_two_restrictions_let_go_are_pushed_row_by_row_while_the_clock_moves() -> None:
-    twice = cartesian(LEFT, RIGHT, restrict=within(5, LEFT, RIGHT) | within(2, LEFT, RIGHT))
-    engine, reference = Engine(twice, lateness=0), Engine(twice, lateness=0, tier="reference")
-    engine.push_many({"left": {"value": [1, 2], "at": [0, 4]}})
-    reference.push(LEFT, 1, 0)
-    reference.push(LEFT, 2, 4)
-    assert engine._why_row_by_row == "two restrictions wait for the time when an event leaves"
-    assert engine.next_deadline == reference.next_deadline == 6
+@pytest.mark.parametrize("lateness", [None, 0, 3])
+def test_events_that_two_restrictions_let_go_leave_by_the_first_and_nothing_waits_for_the_second(lateness) -> None:
+    twice = cartesian(LEFT, RIGHT, restrict=within(5, LEFT, RIGHT) | apart(LEFT, RIGHT, -1, 4))
+    draw = random.Random(f"twice {lateness}")
+    times = sorted(draw.randrange(60) for _ in range(80))
+    events = [(draw.choice((LEFT, RIGHT)), number, at) for number, at in enumerate(times)]
+    engine, reference = Engine(twice, lateness=lateness), Engine(twice, lateness=lateness, tier="reference")
+    for cut in range(0, 80, 10):
+        batch: dict[str, dict[str, list[int]]] = {}
+        for reactive, value, at in events[cut : cut + 10]:
+            for name, one in {"value": value, "at": at, "order": value}.items():
+                batch.setdefault(reactive.name, {}).setdefault(name, []).append(one)
+        found = [repr(event) for event in events_of(engine.push_many(batch))]
+        assert found == [repr(one) for event in events[cut : cut + 10] for one in reference.push(*event)]
+        assert engine._why_row_by_row == ""
+        if cut % 20:
+            assert engine.advance(times[cut] + 2) == reference.advance(times[cut] + 2)
+        assert (engine.stats, engine.next_deadline) == (reference.stats, reference.next_deadline)
 
 
 def test_durations_that_are_too_long_are_left_to_python() -> None:
@@ -179,8 +190,7 @@ def test_instants_of_this_century_and_many_keys_are_compiled(inputs: tuple[React
     assert len(found[0]) > 8_000
 
 
-def test_what_is_asked_for_by_an_event_that_has_left_is_not_forgotten_by_the_next_batch() -> None:
-    """Of two restrictions the one lets it go first; the other's deadline stands, and whoever asks sees it."""
+def test_nothing_waits_for_an_event_that_another_restriction_has_let_go() -> None:
     a, b = Reactive("a"), Reactive("b")
     near = correlate(x=a, y=b, yields=lambda x, y: (x, y), restrict=lasting("x", 4) | within(1, "x", "y"))
     rows, columns = Engine(near), Engine(near)
@@ -193,4 +203,4 @@ def test_what_is_asked_for_by_an_event_that_has_left_is_not_forgotten_by_the_nex
     columns.push_many({b: {"value": [3], "at": [2], "order": [0]}})
     assert rows.next_deadline == columns.next_deadline == 4
     assert rows.advance(4) == columns.advance(4) == []
-    assert rows.next_deadline == columns.next_deadline == 5
+    assert rows.next_deadline == columns.next_deadline is None

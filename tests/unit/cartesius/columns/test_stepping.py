@@ -158,14 +158,14 @@ def test_a_queue_that_is_full_refuses_the_row_that_finds_it_so() -> None:
     assert "row 1 of 2" in caught.value.__notes__[-1]
 
 
-def test_what_a_restriction_drops_asks_for_its_deadline_all_the_same() -> None:
+def test_nothing_waits_for_what_is_used_up() -> None:
     near = correlate(x=X, y=Y, yields=lambda x, y: (x.v, y.v), restrict=within(5, "x", "y") | at_most(1, "x", "y"))
     compiled, reference = Engine(near), Engine(near, tier="reference")
     compiled.push_many({X: rows((0, 1, 0), (0, 2, 2)), Y: rows((0, 3, 1))})
     for slot, value, at in ((X, 1, 0), (Y, 3, 1), (X, 2, 2)):
         reference.push(slot, {"id": 0, "v": value}, at=at)
     assert compiled.stats.retained == 1
-    assert compiled.next_deadline == reference.next_deadline == 6
+    assert compiled.next_deadline == reference.next_deadline == 8
 
 
 def test_what_the_clock_has_let_leave_is_not_missed() -> None:

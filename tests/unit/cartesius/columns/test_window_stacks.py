@@ -54,7 +54,7 @@ def test_any_stack_with_windows_in_it(
         check(lambda: output, (X, Y), trace, cut, **options)
 
 
-def test_a_band_inside_a_window_asks_for_the_end_of_what_is_displaced() -> None:
+def test_a_band_inside_a_window_waits_for_nothing_that_is_displaced() -> None:
     near = correlate(
         x=X, y=Y, yields=lambda x, y: (x.v, y.v), restrict=tumbling(10) | within(3, "x", "y") | most_recently("x")
     )
@@ -63,7 +63,7 @@ def test_a_band_inside_a_window_asks_for_the_end_of_what_is_displaced() -> None:
     assert [event.value for event in events_of(found)] == [(2, 3)]
     for slot, value, at in ((X, 1, 0), (X, 2, 2), (Y, 3, 4)):
         reference.push(slot, {"id": 0, "v": value}, at=at)
-    assert compiled.next_deadline == reference.next_deadline == 4  # of the x that is there no more
+    assert compiled.next_deadline == reference.next_deadline == 6
     assert compiled._compiled is not None
     assert compiled._why_row_by_row == ""
 
