@@ -1,5 +1,7 @@
 """Deadlines: who wants a tick when, for all correlations of an engine.
 
+This module is over 300 lines because the heap, its queue, and how both are undone keep one order.
+
 Source: SEMANTICS 3.10 and 3.12.
 """
 
@@ -10,7 +12,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from cartesius.batching.floored_deadlines import FlooredDeadlines, Waiting
+from cartesius.batching.floored_deadlines import FEW, FlooredDeadlines, Waiting
 from cartesius.data.events import LATEST
 
 if TYPE_CHECKING:
@@ -49,10 +51,6 @@ class Asking(Waiting, Protocol):
     @property
     def place(self) -> tuple[int, int]:
         """Its place in the program: that of its correlation, and its turn there."""
-        ...
-
-    def still_awaits(self, time: int, key: tuple[Any, ...]) -> bool:
-        """Whether what was asked for is wanted, unless it was taken back."""
         ...
 
     def forget(self, key: tuple[Any, ...], copy: Any) -> None:
@@ -94,7 +92,7 @@ class Deadlines(Generic[A]):
         self.asked: deque[Deadline[A]] = deque()
         self._entering: Deadline[A] | None = None  # the last one that has left, or was to leave, the queue
         self.number = 0
-        self.most = MANY  # once more are there than this, somebody looks for those that nobody wants any more
+        self.most = FEW  # once more are there than this, somebody looks for those that nobody wants any more
         self.present: int | None = None  # the one that is being met
         self.floored: list[A] = []  # whose deadlines wait for floors, not for the clock: in the same order
         self.soon: deque[tuple[A, tuple[Any, ...]]] = deque()  # who wants a tick after the present step
@@ -154,7 +152,10 @@ class Deadlines(Generic[A]):
         """Drop what nobody wants any more, if there may be as much of that as of what is wanted. Between pushes."""
         if len(self.asked) + len(self.entered) > self.most:
             self._keep(lambda item: True)
-            self.most = max(MANY, 2 * len(self.entered))
+            self.most = max(FEW, 2 * len(self.entered))
+        for one in self.floored:
+            for time, number, key in one.floored.clean(one):
+                self._forget(_item(one, time, number, key))
 
     def _keep(self, is_kept: Callable[[Deadline[A]], bool]) -> None:
         """Keep in the heap what is wanted of some."""
@@ -185,10 +186,10 @@ class Deadlines(Generic[A]):
 
     def take(self, item: Deadline[A]) -> bool:
         """Forget a deadline, to meet it now; return whether it is still asked for."""
-        if not _is_wanted(item):
+        if not _is_asked(item):
             return False
         self.journal.change(partial(self._discard, item), partial(self._put_back, item))
-        return True
+        return item[3].still_awaits(item[0], item[4])
 
     def pop(self, before: Time) -> Deadline[A] | None:
         """Return the earliest deadline below ``before`` that waits for the clock and drop it, or None."""
@@ -217,12 +218,12 @@ class Deadlines(Generic[A]):
 
     def pop_passed(self) -> Deadline[A] | None:
         """Return the earliest of the deadlines that floors have passed and drop it, or None."""
-        found = [(one, one.floored.passed(one)) for one in self.floored]
-        passed = [_item(one, *item) for one, item in found if item is not None]
-        item = min(passed, default=None, key=lambda item: item[:3])
-        if item is not None:
-            self.journal.change(partial(self._discard, item), partial(self._put_back, item))
-        return item
+        while True:
+            found = [(one, one.floored.passed(one)) for one in self.floored]
+            passed = [_item(one, *item) for one, item in found if item is not None]
+            item = min(passed, default=None, key=lambda item: item[:3])
+            if item is None or self.take(item):
+                return item
 
     def next_stop(self, clock: Time) -> Time:
         """Return the earliest time, from ``clock`` on, past which floors may let something happen."""
@@ -268,7 +269,8 @@ class Deadlines(Generic[A]):
         self.floored = [one for one in self.floored if one not in gone]
 
     def _asked(self) -> list[Deadline[A]]:
-        return [_item(one, *asked) for one in self.floored for asked in one.floored.items]
+        items = [_item(one, *asked) for one in self.floored for asked in one.floored.items]
+        return [*filter(_is_wanted, items)]
 
     def _count_down(self, time: int, installed: A, key: tuple[Any, ...]) -> None:
         del installed.due[key][time]

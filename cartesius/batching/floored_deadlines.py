@@ -15,7 +15,7 @@ import heapq
 from bisect import bisect_left, insort
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from cartesius.data.events import LATEST
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from cartesius.language.families import Slot
 
 
+FEW: Final = 100
+"""As many wait, at least, before what nobody wants any more is looked for."""
 Deadline: TypeAlias = tuple[int, int, tuple[Any, ...]]
 """When, the number of the request, and the key of the copy."""
 _PLACE = itemgetter(0, 1)
@@ -34,6 +36,10 @@ _PLACE = itemgetter(0, 1)
 
 class Waiting(Protocol):
     """Who waits: a restriction at work in one correlation."""
+
+    def still_awaits(self, time: int, key: tuple[Any, ...]) -> bool:
+        """Whether what was asked for is wanted, unless it was taken back."""
+        ...
 
     def may_tick(self, time: int, key: tuple[Any, ...]) -> bool:
         """Whether floors have passed a deadline."""
@@ -65,6 +71,7 @@ class FlooredDeadlines:
         self._in_order = in_order
         self.lags: Mapping[Slot, int | None] = {}  # how far floors stay behind the clock; None: they never move
         self.items: list[Deadline] = []  # in order
+        self.most = FEW  # once there are more, somebody looks for those that nobody wants any more
         self._of_key: dict[tuple[Any, ...], list[Deadline]] = {}  # in order
         self._heads: list[Deadline] = []  # a heap
         self._blocked: set[tuple[Any, ...]] = set()  # the keys whose first is held up
@@ -85,6 +92,16 @@ class FlooredDeadlines:
         del mine[place]
         if not place:
             self._unblock(item[2])
+
+    def clean(self, who: Waiting) -> list[Deadline]:
+        """Drop what nobody wants any more, if there may be as much of that as of what is wanted, and return it."""
+        if len(self.items) <= self.most:
+            return []
+        unwanted = [item for item in self.items if not who.still_awaits(item[0], item[2])]
+        for item in unwanted:
+            self.discard(item)
+        self.most = max(FEW, 2 * len(self.items))
+        return unwanted
 
     def clear(self) -> None:
         """Drop all."""
@@ -146,6 +163,8 @@ class FlooredDeadlines:
             time, _, key = self.items[place]
             if time >= found:
                 break
+            if not who.still_awaits(time, key):
+                continue
             lag = longest_of([self.lags.get(slot, 0) for slot in who.awaited(time, key)])
             if lag is not None and clock <= time + lag < found:
                 found = time + lag

@@ -29,7 +29,6 @@ from cartesius.plan import facts
 from cartesius.plan.nodes import Opaque, Until, slots_of_node
 from cartesius.results.views import View
 from cartesius.storage.stored import entries_in
-from cartesius.storage.version_memories import VersionMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -121,9 +120,9 @@ class Installed(Place):
     @cached_property
     def lets_go_alone(self) -> bool:
         """Whether its deadlines let go what is in memory, and do nothing else: of what has left none is wanted."""
-        held = [slot.memory for slot in self.named]
-        is_plain = isinstance(self.node, Until) and not self.floor_slots and self.join.batch.partial is None
-        return is_plain and self.is_settled and not any(isinstance(memory, VersionMemory) for memory in held)
+        batch = self.join.batch
+        gives_rows = batch.partial is not None and not batch.is_pure
+        return isinstance(self.node, Until) and self.is_settled and not gives_rows and batch.versions is None
 
     def still_awaits(self, time: int, key: tuple[Any, ...]) -> bool:
         """Whether what was asked for is wanted, unless it was taken back."""

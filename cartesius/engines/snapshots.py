@@ -262,7 +262,8 @@ def _save_copies(installed: Installed, places: dict[int, int]) -> list[Any]:
     names, copies = installed.restriction._states, list(installed.copies.items())
     if isinstance(installed.node, Until | Never):  # pushes make them late, so by the order of requests
         wanted = [key for *_, one, key in installed.join.world.deadlines.wanted() if one is installed]
-        keys = [key for key in dict.fromkeys((*wanted, *installed.copies)) if key in installed.copies]
+        others = () if installed.lets_go_alone else installed.copies  # which wait for nothing, and remember nothing
+        keys = [key for key in dict.fromkeys((*wanted, *others)) if key in installed.copies]
         copies = [(key, installed.copies[key]) for key in keys]
     return [(key, {name: save_fields(getattr(copy, name), places) for name in names}) for key, copy in copies]
 

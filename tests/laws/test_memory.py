@@ -15,16 +15,18 @@ import pytest
 from hypothesis import settings
 
 from cartesius import Engine, Reactive, correlate
-from cartesius.batching import deadlines
+from cartesius.batching import deadlines, floored_deadlines
 from cartesius.engines.explanations import UNBOUNDED
 from restrictions import (
     affinely,
+    aligning,
     as_table,
     every_nth,
     first_match,
     in_event_time,
     key_by,
     most_recently,
+    optionally,
     retracting,
     sliding,
     take,
@@ -186,9 +188,15 @@ def test_memory_under_a_gate_is_freed_also_where_nobody_moves_the_clock(lateness
 LEAVING = {
     "displaced": lambda: key_by(a="k", b="k") | most_recently("a", "b") | within(10, "a", "b"),
     "displaced, for all keys": lambda: most_recently("a", "b", n=2) | within(10, "a", "b"),
+    "taken back": lambda: (
+        key_by(a="k", b="k") | most_recently("a", "b") | optionally("b") | retracting() | within(10, "a", "b")
+    ),
     "used up": lambda: key_by(a="k", b="k") | affinely("a", "b") | within(10, "a", "b"),
     "only the first": lambda: key_by(a="k", b="k") | first_match() | affinely("a", "b") | within(10, "a", "b"),
     "let go by another": lambda: most_recently("a", "b") | within(10, "a", "b") | lasting("a", 3) | lasting("b", 3),
+    "let in together": lambda: (
+        key_by(a="k", b="k") | most_recently("a", "b") | within(10, "a", "b") | aligning("a", "b")
+    ),
     "found by loops": lambda: key_by(a="k", b="k") | most_recently("a") | affinely("b") | within(10, "a", "b"),
 }
 
@@ -197,10 +205,11 @@ LEAVING = {
 @pytest.mark.parametrize("lateness", [None, 2_000])
 def test_nothing_waits_for_what_has_left_though_the_clock_stands(stack, lateness, monkeypatch):
     """Events leave as others come, or are used up: what asked when they may be forgotten goes with them."""
-    monkeypatch.setattr(deadlines, "MANY", 20)
+    for module in (deadlines, floored_deadlines):
+        monkeypatch.setattr(module, "FEW", 20)
 
     def engine_of(tier):
-        near = correlate(a=a, b=b, yields=lambda a, b: (a.n, b.n), restrict=stack())
+        near = correlate(a=a, b=b, yields=lambda a, b: (a.n, b), restrict=stack())
         return Engine(near, lateness=lateness, tier=tier)
 
     reference, in_place, batched, looked_at = map(engine_of, ("reference", "in_place", None, "in_place"))

@@ -1,6 +1,6 @@
 """Expiring: when the clock lets the rows of a slot leave, and the deadlines that the objects wait for.
 
-Where parts may be missing, or what gates hold matters, a deadline stays when the event that asked for it has been
+Where rows come as what they lack cannot come any more, a deadline stays when the event that asked for it has been
 displaced or used up: whoever asks the engine for its next deadline sees it. Such rows are *ghosts*: in no memory, until
 the clock has passed what they asked for.
 

@@ -20,6 +20,11 @@ def _band():
     return correlate(x=A, y=B, where=lambda x, y: x.k == y.k, yields=_yields, restrict=within(10, "x", "y"))
 
 
+def _latest():
+    stack = key_by(x="k", y="k") | most_recently("x", "y") | within(10, "x", "y")
+    return correlate(x=A, y=B, yields=_yields, restrict=stack)
+
+
 def _left():
     return correlate(x=A, y=B, yields=_yields, restrict=key_by(x="k", y="k") | optionally("y") | within(10, "x", "y"))
 
@@ -40,7 +45,7 @@ def _pushed(engine, *event):
         return "failed"
 
 
-@pytest.mark.parametrize("program", [_band, _left, _absence])
+@pytest.mark.parametrize("program", [_band, _latest, _left, _absence])
 @pytest.mark.parametrize("jitter", [0, 4])
 @pytest.mark.parametrize("every", [1, 5, 1000])
 def test_who_looks_now_and_then_finds_what_the_clauses_have(program, jitter, every):
