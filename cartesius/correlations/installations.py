@@ -126,7 +126,13 @@ class Installed(Place):
 
     def still_awaits(self, time: int, key: tuple[Any, ...]) -> bool:
         """Whether what was asked for is wanted, unless it was taken back."""
-        return not self.lets_go_alone or any(self.due_at(slot, time, key) for slot in self.named)
+        if not self.lets_go_alone:
+            return True
+        under = (*key, time) if key else time
+        for slot, positions in self.dues.items():  # noqa: SIM110 - it is asked of each event, and a generator costs more
+            if slot.memory.lookup(positions, under):
+                return True
+        return False
 
     def due_at(self, slot: Slot, time: int, key: tuple[Any, ...]) -> list[Entry]:
         """Return what nothing can match once the clock is past ``time``, oldest first."""
