@@ -138,7 +138,7 @@ class Near(Stage):
     def store(self, state: State, stored: set[int]) -> None:
         """Store the memories, and ask for the deadlines that their entries wait for."""
         super().store(state, stored)
-        self.expiring.store(state, Ghosts(tuple([{} for _ in self.expiring.settled])))
+        self.expiring.store(state, Ghosts())
 
 
 def in_order(rows: Sequence[Rows], found: Sequence[Ints], *, is_oldest_first: bool) -> tuple[Ints, list[Ints]]:

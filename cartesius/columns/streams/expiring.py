@@ -1,8 +1,8 @@
 """Expiring: when the clock lets the rows of a slot leave, and the deadlines that the objects wait for.
 
-Where rows come as what they lack cannot come any more, a deadline stays when the event that asked for it has been
-displaced or used up: whoever asks the engine for its next deadline sees it. Such rows are *ghosts*: in no memory, until
-the clock has passed what they asked for.
+Where rows come once nothing can complete them any more, which one restriction says then, a deadline stays though the
+event that asked for it has been used up: whoever asks the engine for its next deadline sees it. Such rows are *ghosts*:
+in no memory, until the clock has passed what they asked for.
 
 Source: SEMANTICS 3.8 and 3.10.
 """
@@ -21,7 +21,6 @@ from cartesius.columns.stages.stored_rows import entries_of
 from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.ordering import begins
 from cartesius.columns.vectors.vectors import MISSING, Leaf
-from cartesius.data.events import Window
 from cartesius.plan.facts import bounds_on_times
 
 if TYPE_CHECKING:
@@ -45,12 +44,12 @@ class Ghosts:
     """What has asked for deadlines and is in no memory.
 
     Args:
-        rows: Of each restriction that asks: the rows, by slot.
-        asked: Deadlines of which no row is known: the number of the restriction, the key of its copy, and the time.
+        rows: The rows, by slot.
+        asked: Deadlines of which no row is known: the key of the copy, and the time.
     """
 
-    rows: tuple[dict[int, Rows], ...]
-    asked: tuple[tuple[int, Any, int], ...] = ()
+    rows: Mapping[int, Rows] = attrs.field(factory=dict)
+    asked: tuple[tuple[Any, int], ...] = ()
 
 
 class Expiring:
@@ -71,6 +70,7 @@ class Expiring:
         self.spans = spans
         self.frees_in_turn = frees_in_turn
         self.settled = [one for one in restrictions if one.is_settled]
+        self.awaiting = next((one for one in self.settled if not one.lets_go_alone), None)
 
     def concerns(self, slot: int) -> bool:
         """Whether some rows of a slot leave in a batch."""
@@ -125,60 +125,38 @@ class Expiring:
         every = {slot: self.kept(one, np.arange(0 if one is None else len(one)), moment) for slot, one in held.items()}
         return {slot: None if one is None else one.take(every[slot]) for slot, one in held.items()}
 
-    def is_freed(self, window: Window, moment: Moment) -> bool:
-        """Whether a window is freed by the end of a batch."""
-        return (
-            self.spans is not None and moment.clock is not None and window.end + self.spans.lateness <= moment.clock[-1]
-        )
-
-    def _is_inside(self, one: Installed) -> bool:
-        """Whether a restriction has a copy for each window."""
-        space = self.join.bindings.window_space
-        return space is not None and all(space in one.prefixes[slot.index] for slot in one.named)
-
     def load(self) -> Ghosts:
         """Return the deadlines that nothing in memory waits for, where they are wanted all the same."""
-        asked = []
-        for number, one in enumerate(self.settled):
-            if one.lets_go_alone:
-                continue
-            asked += [(number, key, time) for key, time in asked_by_none(one)]
-        return Ghosts(tuple([{} for _ in self.settled]), tuple(asked))
+        return Ghosts({}, () if self.awaiting is None else tuple(asked_by_none(self.awaiting)))
 
     def ghosts(
         self, before: Ghosts, rows: Sequence[Rows | None], kept: Sequence[NDArray[np.int64]], moment: Moment
     ) -> Ghosts:
         """Return what is one after a batch, of the rows of each slot of which some are kept in memory."""
+        if self.awaiting is None:
+            return before
         last = None if moment.clock is None or not moment.meets_deadlines else int(moment.clock[-1])
-        found = []
-        for one, earlier in zip(self.settled, before.rows, strict=True):
-            mine: dict[int, Rows] = {}
-            for slot in () if one.lets_go_alone else one.named:
-                there = rows[slot.index]
-                parts = [earlier[slot.index]] if slot.index in earlier else []
-                if there is not None and len(kept[slot.index]) < len(there):
-                    parts.append(there.take(np.setdiff1d(np.arange(len(there)), kept[slot.index])))
-                if not parts:
-                    continue
-                some = joined(parts)
-                due = due_of(one, slot.index, some)
-                if last is not None and due is not None:
-                    some = some.take(np.flatnonzero((due >= last) | (moment.after(some.position) == moment.steps)))
-                if self._is_inside(one):
-                    some = some.take(self.kept(some, np.arange(len(some)), moment))
-                if len(some):
-                    mine[slot.index] = some.as_retained()
-            found.append(mine)
-        asked = [item for item in before.asked if last is None or item[2] >= last]
-        asked = [item for item in asked if not any(self.is_freed(k, moment) for k in item[1] if type(k) is Window)]
-        return Ghosts(tuple(found), tuple(asked))
+        found: dict[int, Rows] = {}
+        for slot, (there, left) in enumerate(zip(rows, kept, strict=True)):
+            parts = [before.rows[slot]] if slot in before.rows else []
+            if there is not None and len(left) < len(there):
+                parts.append(there.take(np.setdiff1d(np.arange(len(there)), left)))
+            if not parts:
+                continue
+            some = joined(parts)
+            due = due_of(self.awaiting, slot, some)
+            if last is not None and due is not None:
+                some = some.take(np.flatnonzero((due >= last) | (moment.after(some.position) == moment.steps)))
+            if len(some):
+                found[slot] = some.as_retained()
+        return Ghosts(found, tuple([item for item in before.asked if last is None or item[1] >= last]))
 
     def deadline(self, state: State, ghosts: Ghosts) -> int | None:
         """Return the first deadline that `store` would ask for."""
-        found = [time for *_, time in ghosts.asked]
-        for one, mine in zip(self.settled, ghosts.rows, strict=True):
+        found = [time for _, time in ghosts.asked]
+        for one in self.settled:
             for slot in one.named:
-                for rows in (state.retained[slot.index], mine.get(slot.index)):
+                for rows in (state.retained[slot.index], ghosts.rows.get(slot.index)):
                     due = None if rows is None or not len(rows) else due_of(one, slot.index, rows)
                     found += [] if due is None else [int(due.min())]
         return min(found, default=None)
@@ -190,19 +168,20 @@ class Expiring:
             one.due.clear()
             one.copies.clear()
         deadlines.drop(self.all)
-        for one, mine in zip(self.settled, ghosts.rows, strict=True):
+        for one in self.settled:
             asking: list[tuple[int, Any, int]] = []
             for slot in one.named:
                 retained = state.retained[slot.index]
                 if retained is not None:
                     asking += self._asking(one, slot.index, retained, list(slot.memory.all()))
-                if slot.index in mine:
-                    some = mine[slot.index]
+                if slot.index in ghosts.rows:
+                    some = ghosts.rows[slot.index]
                     asking += self._asking(one, slot.index, some, entries_of(self.join, slot, some))
             for _, key, time in sorted(asking, key=itemgetter(0)):
                 _notify(one, key, time)
-        for number, key, time in ghosts.asked:
-            _notify(self.settled[number], key, time)
+        for key, time in ghosts.asked:
+            assert self.awaiting is not None  # Invariant: it has asked
+            _notify(self.awaiting, key, time)
         deadlines.clean()
 
     def _asking(self, one: Installed, slot: int, rows: Rows, entries: Sequence[Any]) -> Iterator[tuple[int, Any, int]]:
