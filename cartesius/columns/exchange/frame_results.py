@@ -6,6 +6,7 @@ The columns are those of `spark_bridge.correlate_frames`: `change`, of tables `k
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +21,8 @@ from cartesius.columns.batches.running import Attempt, attempt, compiled_of
 from cartesius.columns.batches.slicing import between, stacked
 from cartesius.columns.results import as_table, restated, table_of
 from cartesius.columns.stages.rows import FAR
-from cartesius.columns.vectors.vectors import KIND, RECORD, TUPLE, Struct, from_arrow
+from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.vectors import KIND, PACKED, RECORD, TUPLE, Struct, from_arrow
 from cartesius.errors import InvalidArgument, add_note, as_text
 from cartesius.expressions.expressions import Tuple
 
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 RESERVED: Final = ("change", "key", "start", "end")
 """The columns of a result beside the fields of its value."""
 _UNSIGNED: Final = 2**64
+_EXACT: Final = 2**53
+"""Up to here each int is a float."""
 _OF_STREAMS: Final = ("event", "retract")
 _OF_TABLES: Final = ("update", "delete")
 
@@ -105,7 +109,7 @@ def _flat(table: pa.Table, output: Reactive, name: str, timeline: Timeline) -> p
     fields = [pa.field("change", columns["change"].type)]
     if "key" in table.column_names:
         key = table.column("key"), table.schema.field("key")
-        columns["key"], key_field = restated(*key, _numbers, timeline.kind) or key
+        columns["key"], key_field = restated(*key, partial(_plain, kind=timeline.kind), timeline.kind) or key
         fields.append(key_field)
     for bound in ("start", "end"):
         columns[bound] = _times(table, bound, timeline)
@@ -119,7 +123,7 @@ def _flat(table: pa.Table, output: Reactive, name: str, timeline: Timeline) -> p
         names = _names(output, field, [one.name for one in inner])
         inner, items = [one.with_name(each) for one, each in zip(inner, names, strict=True)], values.flatten()
     for each, column in zip(inner, items, strict=True):
-        item, one = restated(column, each, _numbers, timeline.kind) or (column, each)
+        item, one = restated(column, each, partial(_plain, kind=timeline.kind), timeline.kind) or (column, each)
         if one.name in RESERVED:
             message = (
                 f"run_frames: expected results of {name!r} whose fields differ from the columns beside them"
@@ -142,21 +146,49 @@ def _known(output: Reactive, timeline: Timeline) -> list[str]:
     return []
 
 
-def _numbers(column: Any, field: pa.Field) -> tuple[pa.Array, pa.Field] | None:
-    """Return texts that stand for numbers as a column of these, ints beyond 64 bits as decimals; None: for others."""
+def _plain(column: Any, field: pa.Field, kind: pa.DataType | None) -> tuple[pa.Array, pa.Field] | None:
+    """Return texts that stand for numbers or lists as a column of these; None: they stand for something else.
+
+    Numbers of several types become the one that holds them all, ints beyond 64 bits decimals.
+    """
     values = from_arrow(column, field).to_list()
     kinds = {*map(type, values)} - {NoneType}
-    if kinds - {Decimal} and kinds != {int}:
-        return None
-    is_whole = kinds == {int}
-    fits = is_whole and all(each is None or 0 <= each < _UNSIGNED for each in values)
-    if is_whole and not fits:
-        values = [None if each is None else Decimal(each) for each in values]
+    if kinds == {list}:
+        return _lists(values, field, kind)
     try:
-        found = pa.array(values, pa.uint64() if fits else None)
+        found = _numbers(values, kinds)
     except pa.ArrowException:  # more digits than Arrow has, or none
         return None
-    return found, pa.field(field.name, found.type)
+    return None if found is None else (found, pa.field(field.name, found.type))
+
+
+def _numbers(values: list[Any], kinds: set[type]) -> pa.Array | None:
+    if kinds == {int, float} and all(abs(each) <= _EXACT for each in values if type(each) is int):
+        return pa.array([None if each is None else float(each) for each in values], pa.float64())
+    if kinds == {int} and all(each is None or 0 <= each < _UNSIGNED for each in values):
+        return pa.array(values, pa.uint64())
+    if kinds and kinds <= {int, Decimal}:
+        return pa.array([Decimal(each) if type(each) is int else each for each in values])
+    return None
+
+
+def _lists(values: list[Any], field: pa.Field, kind: pa.DataType | None) -> tuple[pa.Array, pa.Field] | None:
+    of_items = of_values([item for each in values for item in each or ()])
+    found = of_items.to_arrow(), of_items.field("item")
+    items, one = restated(*found, partial(_plain, kind=kind), kind) or found
+    if _has_texts(one):
+        return None
+    lengths = [None if each is None else len(each) for each in values]
+    ends = np.cumsum([0, *(length or 0 for length in lengths)])
+    offsets = pa.array(ends, pa.int32(), mask=np.array([*(length is None for length in lengths), False]))
+    return pa.ListArray.from_arrays(offsets, items, pa.list_(one)), pa.field(field.name, pa.list_(one))
+
+
+def _has_texts(field: pa.Field) -> bool:
+    """Whether there are texts in its values that stand for something else."""
+    if (field.metadata or {}).get(KIND) == PACKED.encode():
+        return True
+    return any(_has_texts(field.type.field(place)) for place in range(field.type.num_fields))
 
 
 def _names(output: Reactive, field: pa.Field, names: list[str]) -> list[str]:
