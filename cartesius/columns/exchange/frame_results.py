@@ -23,7 +23,7 @@ from cartesius.columns.results import as_table, restated, table_of
 from cartesius.columns.stages.rows import FAR
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import KIND, PACKED, RECORD, TUPLE, Struct, from_arrow
-from cartesius.errors import InvalidArgument, add_note, as_text
+from cartesius.errors import InvalidArgument, NotStorable, add_note, as_text
 from cartesius.expressions.expressions import Tuple
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def results(engine: EngineCore, timeline: Timeline, end: Callable[[], list[Event
 
     Raises:
         InvalidArgument: A field of a result has the name of one of the columns beside it.
+        NotStorable: A result is no plain data.
         Exception: What a body raises, with a note that says on which row.
     """
     program = engine._program
@@ -70,7 +71,13 @@ def results(engine: EngineCore, timeline: Timeline, end: Callable[[], list[Event
     for place, (name, output, table) in enumerate(outputs):
         parts = [made[place] for made in found.made]
         if events or not parts:
-            parts.append(table_of([event for event in events if event.reactive == name], [(name, table)]))
+            try:
+                parts.append(table_of([event for event in events if event.reactive == name], [(name, table)]))
+            except NotStorable as error:
+                error.add_note(
+                    f"in run_frames: what {name!r} gives is nothing a frame holds; yield plain data, or use run"
+                )
+                raise
         tables[name] = _flat(stacked(parts), output, name, timeline)
     return tables
 

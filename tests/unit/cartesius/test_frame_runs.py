@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from cartesius import CartesiusError, Engine, Reactive, Window, coalesce, correlate, run_frames
-from cartesius.errors import InvalidArgument
+from cartesius.errors import InvalidArgument, NotStorable
 from restrictions import as_table, key_by, most_recently, optionally, retracting, tumbling, within, without
 from restrictions.streams import filter_, interval_join, map_
 from restrictions.tables import aggregate, count, max_, sum_
@@ -359,6 +359,14 @@ def test_lists_come_as_lists_whatever_they_are_of():
     tagged = {"order": pa.table({"tags": [[1, 2]], "time": [1]}), "payment": pa.table({"id": [1], "time": [9]})}
     assert run_frames(joined, tagged, at="time")["_1"].to_pylist() == [{"tags": [1, 2]}]
     assert pa.types.is_string(shown([1, "a"])["it"].type)  # what has no one type
+
+
+def test_a_result_that_no_frame_holds_is_told_of_the_output_that_gave_it():
+    with pytest.raises(NotStorable, match="object") as told:
+        shown(1, object())
+    assert told.value.__notes__ == [
+        "in run_frames: what 'map_(order)' gives is nothing a frame holds; yield plain data, or use run"
+    ]
 
 
 def test_results_of_several_types_are_read_again_whatever_they_meet():
