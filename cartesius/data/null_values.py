@@ -1,6 +1,7 @@
 """Null values as keys: what equals nothing, what comes last, and how the key of a row is kept so that it is found.
 
-A key is null if it is None, a number that is none, or a tuple with a null part.
+A key is null if it is None, a number that is none, or a tuple with a null part. A number that is none is what does not
+equal itself, of whatever type: a NaN, or the NaT of pandas and numpy.
 
 Source: SEMANTICS 1.18.
 """
@@ -31,7 +32,8 @@ def is_no_number(value: Any) -> bool:
     """Whether a value does not equal itself: a number that is none, or a tuple of one."""
     if isinstance(value, tuple):
         return any(map(is_no_number, value))
-    return isinstance(value, float | Decimal) and value != value  # noqa: PLR0124 - NaN
+    # An array is not asked, as it answers item by item; what cannot be hashed is no key.
+    return type(value).__hash__ is not None and bool(value != value)  # noqa: PLR0124 - NaN
 
 
 def has_no_number(value: Any) -> bool:
@@ -43,7 +45,7 @@ def has_no_number(value: Any) -> bool:
             if id(one) not in seen:  # a list may be in itself
                 seen.add(id(one))
                 waiting += [one[name] for name in one] if isinstance(one, Record | dict) else one
-        elif isinstance(one, float | Decimal) and one != one:  # noqa: PLR0124 - NaN
+        elif is_no_number(one):
             return True
     return False
 

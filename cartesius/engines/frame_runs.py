@@ -77,6 +77,7 @@ def run_frames(
     Raises:
         InvalidArgument: What can be seen to be wrong before anything runs, as a column that the program reads and a
             frame has not; or a field of the results is called as one of the columns beside it.
+        NotStorable: A result is no plain data, and so nothing that a frame holds.
         Exception: What a body raises, with a note that says on which row.
 
     Law:

@@ -11,10 +11,13 @@ import math
 import random
 import re
 from collections import Counter
+from decimal import Decimal
 from itertools import product
 from typing import Any
 
 import attrs
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -447,6 +450,24 @@ def test_the_row_of_any_key_is_found_again(keys, is_tier):
     assert joined.stats.retained == len(rows)
     joined.push(U, Update(1, "x"))
     assert {repr(key): value[0] for key, value in joined.query(joined.outputs[0]).items()} == rows
+
+
+NO_KEYS = [NAN, Decimal("NaN"), complex(NAN), np.float32(NAN), np.datetime64("NaT"), pd.NaT]
+
+
+@pytest.mark.parametrize("tier", [None, "reference"])
+@pytest.mark.parametrize("key", [*NO_KEYS, *[(1, key) for key in NO_KEYS]], ids=repr)
+def test_what_does_not_equal_itself_is_the_key_of_nothing(key, tier):
+    """Of whatever type: a dict would find it by its identity, and rows of pandas have one NaT for all."""
+    by_key = correlate(x=A, y=B, yields=lambda x, y: 1, restrict=key_by(x="k", y="k"))
+    equated = correlate(x=A, y=B, where=lambda x, y: x.k == y.k, yields=lambda x, y: 1)
+    looked_up = stream_table_join(A, to_table(B, key="k"), on="k", how="left")
+    counted = aggregate(A, count, by="k", restrict=tumbling(10))
+    for program, known, aside in ((by_key, [], 2), (equated, [], 0), (looked_up, [None], 1), (counted, [], 1)):
+        engine = Engine(program, tier=tier)
+        sources = [one for one in (B, A) if one in engine.inputs.values()]
+        assert [event.value[1] for one in sources for event in engine.push(one, {"k": key}, at=1)] == known
+        assert len(engine.late) == aside
 
 
 @pytest.mark.parametrize("ids", [[1, 2, 3], [1, None, 3]], ids=["no null", "a null"])

@@ -6,6 +6,7 @@ The columns are those of `spark_bridge.correlate_frames`: `change`, of tables `k
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,8 +21,9 @@ from cartesius.columns.batches.running import Attempt, attempt, compiled_of
 from cartesius.columns.batches.slicing import between, stacked
 from cartesius.columns.results import as_table, restated, table_of
 from cartesius.columns.stages.rows import FAR
-from cartesius.columns.vectors.vectors import KIND, RECORD, TUPLE, Struct, from_arrow
-from cartesius.errors import InvalidArgument, add_note, as_text
+from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.vectors import KIND, PACKED, RECORD, TUPLE, Struct, from_arrow
+from cartesius.errors import InvalidArgument, NotStorable, add_note, as_text
 from cartesius.expressions.expressions import Tuple
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 RESERVED: Final = ("change", "key", "start", "end")
 """The columns of a result beside the fields of its value."""
 _UNSIGNED: Final = 2**64
+_EXACT: Final = 2**53
+"""Up to here each int is a float."""
 _OF_STREAMS: Final = ("event", "retract")
 _OF_TABLES: Final = ("update", "delete")
 
@@ -51,6 +55,7 @@ def results(engine: EngineCore, timeline: Timeline, end: Callable[[], list[Event
 
     Raises:
         InvalidArgument: A field of a result has the name of one of the columns beside it.
+        NotStorable: A result is no plain data.
         Exception: What a body raises, with a note that says on which row.
     """
     program = engine._program
@@ -66,7 +71,13 @@ def results(engine: EngineCore, timeline: Timeline, end: Callable[[], list[Event
     for place, (name, output, table) in enumerate(outputs):
         parts = [made[place] for made in found.made]
         if events or not parts:
-            parts.append(table_of([event for event in events if event.reactive == name], [(name, table)]))
+            try:
+                parts.append(table_of([event for event in events if event.reactive == name], [(name, table)]))
+            except NotStorable as error:
+                error.add_note(
+                    f"in run_frames: what {name!r} gives is nothing a frame holds; yield plain data, or use run"
+                )
+                raise
         tables[name] = _flat(stacked(parts), output, name, timeline)
     return tables
 
@@ -105,7 +116,7 @@ def _flat(table: pa.Table, output: Reactive, name: str, timeline: Timeline) -> p
     fields = [pa.field("change", columns["change"].type)]
     if "key" in table.column_names:
         key = table.column("key"), table.schema.field("key")
-        columns["key"], key_field = restated(*key, _numbers, timeline.kind) or key
+        columns["key"], key_field = restated(*key, partial(_plain, kind=timeline.kind), timeline.kind) or key
         fields.append(key_field)
     for bound in ("start", "end"):
         columns[bound] = _times(table, bound, timeline)
@@ -119,7 +130,7 @@ def _flat(table: pa.Table, output: Reactive, name: str, timeline: Timeline) -> p
         names = _names(output, field, [one.name for one in inner])
         inner, items = [one.with_name(each) for one, each in zip(inner, names, strict=True)], values.flatten()
     for each, column in zip(inner, items, strict=True):
-        item, one = restated(column, each, _numbers, timeline.kind) or (column, each)
+        item, one = restated(column, each, partial(_plain, kind=timeline.kind), timeline.kind) or (column, each)
         if one.name in RESERVED:
             message = (
                 f"run_frames: expected results of {name!r} whose fields differ from the columns beside them"
@@ -142,21 +153,49 @@ def _known(output: Reactive, timeline: Timeline) -> list[str]:
     return []
 
 
-def _numbers(column: Any, field: pa.Field) -> tuple[pa.Array, pa.Field] | None:
-    """Return texts that stand for numbers as a column of these, ints beyond 64 bits as decimals; None: for others."""
+def _plain(column: Any, field: pa.Field, kind: pa.DataType | None) -> tuple[pa.Array, pa.Field] | None:
+    """Return texts that stand for numbers or lists as a column of these; None: they stand for something else.
+
+    Numbers of several types become the one that holds them all, ints beyond 64 bits decimals.
+    """
     values = from_arrow(column, field).to_list()
     kinds = {*map(type, values)} - {NoneType}
-    if kinds - {Decimal} and kinds != {int}:
-        return None
-    is_whole = kinds == {int}
-    fits = is_whole and all(each is None or 0 <= each < _UNSIGNED for each in values)
-    if is_whole and not fits:
-        values = [None if each is None else Decimal(each) for each in values]
+    if kinds == {list}:
+        return _lists(values, field, kind)
     try:
-        found = pa.array(values, pa.uint64() if fits else None)
+        found = _numbers(values, kinds)
     except pa.ArrowException:  # more digits than Arrow has, or none
         return None
-    return found, pa.field(field.name, found.type)
+    return None if found is None else (found, pa.field(field.name, found.type))
+
+
+def _numbers(values: list[Any], kinds: set[type]) -> pa.Array | None:
+    if kinds == {int, float} and all(abs(each) <= _EXACT for each in values if type(each) is int):
+        return pa.array([None if each is None else float(each) for each in values], pa.float64())
+    if kinds == {int} and all(each is None or 0 <= each < _UNSIGNED for each in values):
+        return pa.array(values, pa.uint64())
+    if kinds and kinds <= {int, Decimal}:
+        return pa.array([Decimal(each) if type(each) is int else each for each in values])
+    return None
+
+
+def _lists(values: list[Any], field: pa.Field, kind: pa.DataType | None) -> tuple[pa.Array, pa.Field] | None:
+    of_items = of_values([item for each in values for item in each or ()])
+    found = of_items.to_arrow(), of_items.field("item")
+    items, one = restated(*found, partial(_plain, kind=kind), kind) or found
+    if _has_texts(one):
+        return None
+    lengths = [None if each is None else len(each) for each in values]
+    ends = np.cumsum([0, *(length or 0 for length in lengths)])
+    offsets = pa.array(ends, pa.int32(), mask=np.array([*(length is None for length in lengths), False]))
+    return pa.ListArray.from_arrays(offsets, items, pa.list_(one)), pa.field(field.name, pa.list_(one))
+
+
+def _has_texts(field: pa.Field) -> bool:
+    """Whether there are texts in its values that stand for something else."""
+    if (field.metadata or {}).get(KIND) == PACKED.encode():
+        return True
+    return any(_has_texts(field.type.field(place)) for place in range(field.type.num_fields))
 
 
 def _names(output: Reactive, field: pa.Field, names: list[str]) -> list[str]:

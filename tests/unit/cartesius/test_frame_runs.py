@@ -14,10 +14,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from cartesius import CartesiusError, Engine, Reactive, correlate, run_frames
-from cartesius.errors import InvalidArgument
+from cartesius import CartesiusError, Engine, Reactive, Window, coalesce, correlate, run_frames
+from cartesius.errors import InvalidArgument, NotStorable
 from restrictions import as_table, key_by, most_recently, optionally, retracting, tumbling, within, without
-from restrictions.streams import filter_, map_
+from restrictions.streams import filter_, interval_join, map_
 from restrictions.tables import aggregate, count, max_, sum_
 from restrictions.windows import on_close, session
 
@@ -308,6 +308,65 @@ def test_a_table_needs_a_key_in_its_declaration_and_in_each_row():
         run_frames(Reactive("t", table=True), {"t": pa.table({"id": [1], "time": [1]})}, at="time")
     with pytest.raises(CartesiusError, match="a value for the key 'id' in each row but got a null"):
         run_frames(Reactive("t", table=True, key="id"), {"t": pa.table({"id": [1, None], "time": [1, 2]})}, at="time")
+
+
+def shown(*values, **options):
+    """Return the frame of a program that gives these values, one after the other."""
+    numbered = pa.table({"id": list(range(len(values))), "time": list(range(len(values)))})
+    return run_frames(map_(order, lambda order: {"it": values[order.id]}), {"order": numbered}, at="time", **options)
+
+
+@pytest.mark.parametrize("depths", [[1.5, None, -0.0], [Decimal("1.50"), None, Decimal("-2.25")]])
+def test_numbers_of_several_types_come_as_the_one_that_holds_all(depths):
+    """What stands in for a null is an int beside floats or decimals, and no reason to give texts."""
+    frame = pa.table({"depth": depths, "time": [1, 2, 3]})
+    filled = correlate(
+        x=order,
+        yields=lambda x: {
+            "of": coalesce(x.depth, 0),
+            "each": [coalesce(x.depth, 0)],
+            "in": {"it": coalesce(x.depth, 0)},
+        },
+    )
+    found = run_frames(filled, {"order": frame}, at="time")
+    wanted = [0 if depth is None else depth for depth in depths]
+    assert found["of"].to_pylist() == wanted
+    assert found["each"].to_pylist() == [[depth] for depth in wanted]
+    assert found["in"].to_pylist() == [{"it": depth} for depth in wanted]
+    assert {*map(type, found["of"].to_pylist())} == {type(depths[0])}
+    assert pa.types.is_string(shown(2**53 + 1, 1.5)["it"].type)  # no float holds the first
+
+
+def test_lists_come_as_lists_whatever_they_are_of():
+    window, zoned = Window(0, 10), {"order": pa.table({"id": [1], "time": pa.array([NOON], pa.timestamp("us", "UTC"))})}
+    for lists in (
+        [[1], [], None, [2, None]],
+        [[[1], None], [[]]],
+        [[{"name": "EVA", "at": [1]}], [{"name": None, "at": []}]],
+        [[Decimal("1.5")], [Decimal("2.5"), None]],
+        [[2**63], []],
+        [["a"], ["\N{LATIN SMALL LETTER E WITH ACUTE}"]],
+        [[], []],
+    ):
+        assert shown(*lists)["it"].to_pylist() == lists
+        assert shown(*lists, to="polars")["it"].to_list() == lists
+        assert [row[-1] for row in shown(*lists, to="duckdb").fetchall()] == lists
+    assert shown([(1, "a")])["it"].to_pylist() == [[{"0": 1, "1": "a"}]]
+    assert shown([window])["it"].to_pylist() == [[{"start": 0, "end": 10}]]
+    held = correlate(x=order, yields=lambda x, window: {"it": [window]}, restrict=tumbling(10))
+    assert run_frames(held, zoned, at="time")["it"].to_pylist()[0][0]["start"] == NOON
+    joined = interval_join(order, payment, 0, 1, how="left")  # row by row, or in columns: a list in a row is the same
+    tagged = {"order": pa.table({"tags": [[1, 2]], "time": [1]}), "payment": pa.table({"id": [1], "time": [9]})}
+    assert run_frames(joined, tagged, at="time")["_1"].to_pylist() == [{"tags": [1, 2]}]
+    assert pa.types.is_string(shown([1, "a"])["it"].type)  # what has no one type
+
+
+def test_a_result_that_no_frame_holds_is_told_of_the_output_that_gave_it():
+    with pytest.raises(NotStorable, match="object") as told:
+        shown(1, object())
+    assert told.value.__notes__ == [
+        "in run_frames: what 'map_(order)' gives is nothing a frame holds; yield plain data, or use run"
+    ]
 
 
 def test_results_of_several_types_are_read_again_whatever_they_meet():
