@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from cartesius.engines.program_cards import differences, shown
 from cartesius.errors import InvalidArgument, SnapshotMismatch
 from spark_bridge.columns.column_drifts import gained, lost, moved
+from spark_bridge.state.migration import ways_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -158,8 +158,8 @@ def objection(before: Mapping[str, Any], now: Mapping[str, Any], carried: Mappin
     if reason := moved(before["about"], now["about"]) or begun(before, now):
         return reason
     if before["program"] != now["program"] and before["program"] not in carried:
-        found = differences(json.dumps(before["about"]["program"]), json.dumps(now["about"]["program"]))
-        return f"it belongs to another program: {shown(found)}; carry it over with spark_bridge.migrate"
+        cards = (json.dumps(one["about"]["program"]) for one in (before, now))
+        return f"it belongs to another program: {ways_on(*cards)}"
     return lost(before["about"]["inputs"], now["about"]["inputs"])
 
 
