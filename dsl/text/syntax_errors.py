@@ -61,6 +61,7 @@ _RARE: Final = frozenset({"BACKTICKED", "BY", "IF_KNOWN_ELSE", "IS_ANOTHER", "PR
 _BLANK: Final = re.compile(r"[^\S \t\r\n]|[\xad\u200b-\u200f\u2060]")
 """A character that looks like a space or like nothing, as a word processor writes it, and is none here."""
 _QUOTES: Final = str.maketrans("", "", '"`“”„«»')
+"""Leaves out what somebody who writes a place may have put around it."""
 _OPERATORS: Final = frozenset({"PLUS", "MINUS", "TIMES", "OVER"})
 
 
