@@ -182,7 +182,8 @@ class Frames:
             **options: What `DataStreamWriter.option` takes.
 
         Raises:
-            InvalidArgument: The frames are no streams, or an argument is none of those.
+            InvalidArgument: The frames are no streams, or an argument is none of those, or Spark has no way to the
+                folder of the checkpoint, or of a sink, or may not write there.
             SnapshotMismatch: The checkpoint is another query's; the message says what differs.
         """
         if not self._parts.isStreaming:

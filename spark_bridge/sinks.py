@@ -37,6 +37,7 @@ _POSITION: Final = "cartesius_position"  # helper columns; a value's field may h
 _FOLDER: Final = "batch"
 _QUERY_ID: Final = "sql.streaming.queryId"
 """What Spark tells all that a query does of it: a checkpoint that is made anew has another."""
+_EXPECTED: Final = "to_parquet: expected a folder for path="
 _OWNER: Final = "_cartesius_query"  # readers of folders leave out what begins with _
 
 
@@ -104,9 +105,9 @@ class _ParquetFolder:
         spark = batch.sparkSession
         share = spark.sparkContext.getLocalProperty(SHARE) or "result"
         fields = {field.name: field.dataType.simpleString() for field in batch.schema}
-        note = HadoopFile(spark, self.path, _OWNER)
+        note = HadoopFile(spark, self.path, _OWNER, _EXPECTED)
         found = _noted(note.read()) if note.exists() else {}
-        if not found and HadoopFile(spark, self.path, f"{_FOLDER}={number}").exists():
+        if not found and HadoopFile(spark, self.path, f"{_FOLDER}={number}", _EXPECTED).exists():
             reason = f"has micro-batch {number} already, and no note of whose it is ({_OWNER})"
         elif not found or found == {"query": query}:
             note.write(json.dumps({"query": query, "share": share, "fields": fields}))
@@ -141,7 +142,7 @@ def _noted(text: str) -> dict[str, Any]:
 def placed(sink: Any, spark: SparkSession) -> Any:
     """Return a sink; that of a folder with the folder's full name, which is one however it is written."""
     if isinstance(sink, _ParquetFolder):
-        return _ParquetFolder(HadoopFile(spark, sink.path, _OWNER).path.getParent().toString())
+        return _ParquetFolder(HadoopFile(spark, sink.path, _OWNER, _EXPECTED).path.getParent().toString())
     return sink
 
 

@@ -16,7 +16,7 @@ import asyncio
 import json
 import logging
 from concurrent.futures import Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from math import inf
 from threading import Thread
 from time import monotonic, sleep
@@ -26,7 +26,7 @@ from cartesius.connectors.endpoints import checked_position
 from cartesius.connectors.held_records import Held, HeldRecords
 from cartesius.connectors.row_items import Unreadable, item_of, json_text, result_line, row_of
 from cartesius.data.events import Delete, Event, Update
-from cartesius.errors import InvalidArgument, NotReachable, ShutOut, shortened
+from cartesius.errors import InvalidArgument, NotReachable, ShutOut, block, shortened
 from cartesius.installation import needing
 
 with needing("import cartesius.connectors.kafka", "cartesius-joins[kafka]"):
@@ -34,7 +34,7 @@ with needing("import cartesius.connectors.kafka", "cartesius-joins[kafka]"):
     from confluent_kafka.admin import AdminClient
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
 
 Answer = TypeVar("Answer")
 _LOG: Final = logging.getLogger(__name__)
@@ -66,8 +66,8 @@ def _checked_names(call: str, servers: object, topic: object) -> None:
             raise InvalidArgument(message)
 
 
-@contextmanager
-def _asking(call: str, servers: str, topic: str) -> Iterator[None]:
+@block
+def _asking(call: str, servers: str, topic: str) -> Generator[None]:
     """Say which servers, and which topic, where nobody answers, or another one has taken over."""
     try:
         yield
@@ -463,8 +463,8 @@ class KafkaSink:
         with self._asking():
             await asyncio.wait_for(asyncio.wrap_future(self._step), _DEADLINE)
 
-    @contextmanager
-    def _asking(self) -> Iterator[None]:
+    @block
+    def _asking(self) -> Generator[None]:
         """Say what to do where the deadline has come, or nobody answers, or another one has taken over."""
         try:
             with _asking("KafkaSink", self._servers, self.topic):

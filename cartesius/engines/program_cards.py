@@ -168,7 +168,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names))
 
 
-def memories(card: str) -> Mapping[str, Any]:
-    """Return what of a card decides what is in memory: the inputs and restrictions of each correlation."""
-    found = json.loads(card)["correlations"]
-    return {name: (one["slots"], one["restrictions"]) for name, one in found.items()}
+def fixed_parts(card: str) -> tuple[Any, Mapping[str, Any]]:
+    """Return what stays where rules change: the outputs, and by inputs and restrictions what is in each memory."""
+    found = json.loads(card)
+    return found["outputs"], {name: (one["slots"], one["restrictions"]) for name, one in found["correlations"].items()}

@@ -22,7 +22,7 @@ from cartesius.batching.world import World
 from cartesius.core.engine_core import MICROSECOND
 from cartesius.data.events import EARLIEST, LATEST, Delete, Event, Update
 from cartesius.engines.engine import Engine
-from cartesius.engines.program_cards import differences, memories, program_card, shown
+from cartesius.engines.program_cards import differences, fixed_parts, program_card, shown
 from cartesius.engines.snapshots import load_engine, save_engine
 from cartesius.plan import facts
 from cartesius.programs.programs import Program
@@ -51,7 +51,7 @@ def objection(before: Sequence[Reactive], now: Sequence[Reactive]) -> str:
     """
     (_, old_card), (_, card) = program_card(before), program_card(now)
     old, new = json.loads(old_card), json.loads(card)
-    if old["outputs"] != new["outputs"] or memories(old_card) != memories(card):
+    if fixed_parts(old_card) != fixed_parts(card):
         rules = {name: {"where": ["", ""], "yields": ["", ""]} for name in new["correlations"]}
         for one in (old, new):
             for name, correlation in one["correlations"].items():

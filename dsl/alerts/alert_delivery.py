@@ -7,16 +7,17 @@ up. Where the target is to blame, all that waits for it waits; where it refuses 
 from __future__ import annotations
 
 import sqlite3
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from threading import Event, Thread
 from time import time
 from typing import TYPE_CHECKING, Final
 
+from cartesius.errors import block
 from dsl.alerts.outbox import Outbox
 from dsl.alerts.targets import NotDelivered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Mapping
     from pathlib import Path
 
     from dsl.alerts.messages import Message
@@ -100,8 +101,8 @@ class Delivery:
         self._tell(f"{self.name}: {error}; tried again in {pause(attempts):g} s")
 
 
-@contextmanager
-def delivering(path: Path, targets: Mapping[str, Target], tell: Callable[[str], None]) -> Iterator[None]:
+@block
+def delivering(path: Path, targets: Mapping[str, Target], tell: Callable[[str], None]) -> Generator[None]:
     """Send what is in an outbox while the block runs; at its end what is due is tried once more.
 
     Args:

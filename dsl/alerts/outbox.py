@@ -13,16 +13,15 @@ Invariant: an id is in it before the message is sent, and "sent" only after the 
 from __future__ import annotations
 
 import sqlite3
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from cartesius.errors import CartesiusError
+from cartesius.errors import CartesiusError, block
 from dsl.alerts.messages import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
     from pathlib import Path
 
     from dsl.alerts.messages import Occasion
@@ -54,8 +53,8 @@ class Waiting:
     attempts: int
 
 
-@contextmanager
-def exclusive(path: Path | str) -> Iterator[bool]:
+@block
+def exclusive(path: Path | str) -> Generator[bool]:
     """Give the block whether nobody else has it for that path; a process that ends, however it does, lets go."""
     lock = sqlite3.connect(f"{path}.lock", timeout=0, isolation_level=None)
     try:
@@ -102,8 +101,8 @@ class Outbox:
         """Close it."""
         self._connection.close()
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    @block
+    def alone(self) -> Generator[None]:
         """Let nobody else send from it meanwhile; a process that ends, however it does, lets go.
 
         Raises:
@@ -200,8 +199,8 @@ class Outbox:
         self._connection.execute("INSERT OR REPLACE INTO told VALUES (?, ?, ?, ?)", (*row, occasion.status))
         return True
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    @block
+    def _transaction(self) -> Generator[None]:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             yield

@@ -168,8 +168,12 @@ def _in_force(path: Path, at: datetime) -> tuple[RulePack, str, tuple[datetime, 
     found = log.in_force(at)
     if found is None:
         first = min((each.at for each in log.packs()), default=None)
-        begins = "it is empty" if first is None else f"its first is in force from {first.isoformat()} on"
-        message = f"{path}: expected rules that were in force at {at.isoformat()} but {begins}; ask for a later time"
+        begins = (
+            "it has none yet; log one with PackLog.add, or name a file with --rules"
+            if first is None
+            else f"its first is in force from {first.isoformat()} on; ask for a later time"
+        )
+        message = f"{path}: expected rules that were in force at {at.isoformat()} but {begins}"
         raise InvalidArgument(message)
     return found.pack(), found.version, (found.at, found.who)
 

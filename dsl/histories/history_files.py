@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from cartesius.errors import InvalidArgument, near
 from dsl.histories.field_columns import TIME, Wrong, expected, may_hold, read_columns, schema_of, too_large
-from dsl.histories.text_rows import UnreadableRow, header_of, rows_of
+from dsl.histories.text_rows import UnreadableRow, count_of, header_of, rows_of
 from dsl.terms.dimensions import INSTANT, NUMBER
 
 if TYPE_CHECKING:
@@ -109,10 +109,7 @@ def _check(file: Path, source: Declaration) -> None:
 
 
 def _rows(file: Path) -> int:
-    if file.suffix == ".parquet":
-        return int(pq.read_metadata(file).num_rows)
-    with file.open("rb") as lines:
-        return sum(1 for line in lines if line.strip()) - (file.suffix == ".csv")
+    return int(pq.read_metadata(file).num_rows) if file.suffix == ".parquet" else count_of(file)
 
 
 def _columns(file: Path, source: Declaration, size: int) -> Iterator[Part]:

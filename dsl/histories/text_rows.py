@@ -13,7 +13,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from itertools import islice
 from math import isfinite, isnan
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeGuard
 
 from cartesius.errors import shortened
 from dsl.histories.field_columns import TIME, expected
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dsl.terms.dimensions import Kind
     from dsl.terms.terms import Declaration
 
+P = ParamSpec("P")
 _TRUTHS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 _DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -64,11 +65,21 @@ def rows_of(path: Path, source: Declaration) -> Iterator[tuple[int, dict[str, An
     kinds = {TIME: INSTANT, **dict(source.fields)}
     with _opened(path) as lines:
         if path.suffix == ".csv":
-            yield from _of_csv(lines, kinds)
+            header, records = _records(lines)
+            for number, cells in records:
+                if not isinstance(cells, UnreadableRow):
+                    yield number, _tried(_of_cells, cells, header, kinds)
+                else:
+                    yield number, cells
             return
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield number, _tried(lambda line=line: _of_object(line, kinds))  # type: ignore[misc]  # a default holds it
+        for number, line in _filled(lines):
+            yield number, _tried(_of_object, line, kinds)
+
+
+def count_of(path: Path) -> int:
+    """Return how many rows `rows_of` returns: a line ends where it ends there."""
+    with _opened(path) as lines:
+        return sum(1 for _ in (_records(lines)[1] if path.suffix == ".csv" else _filled(lines)))
 
 
 def _opened(path: Path) -> TextIO:
@@ -99,35 +110,44 @@ def _header(reader: Iterator[list[str]]) -> list[str]:
     return header
 
 
-def _of_csv(lines: Iterable[str], kinds: dict[str, Kind]) -> Iterator[tuple[int, dict[str, Any] | UnreadableRow]]:
+def _filled(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    return ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+
+
+def _records(lines: Iterable[str]) -> tuple[list[str], Iterator[tuple[int, list[str] | UnreadableRow]]]:
+    """Return the header of a CSV file, and the cells of its rows by line."""
     reader = csv.reader(lines, strict=True)
     header = _header(reader)
-    while True:
-        first = reader.line_num + 1
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:  # the reader goes on at the next line
-            wrong = f"expected cells of CSV from line {first} on but got: {error}"
-        else:
-            if len(cells) == len(header):
-                yield reader.line_num, _tried(lambda cells=cells: _of_cells(header, cells, kinds))  # type: ignore[misc]  # as above
-                continue
-            if not cells:
-                continue
-            wrong = f"expected {len(header)} cells but got {len(cells)}"
-        yield from ((line, UnreadableRow(wrong)) for line in range(first, reader.line_num + 1))
+
+    def records() -> Iterator[tuple[int, list[str] | UnreadableRow]]:
+        while True:
+            first = reader.line_num + 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:  # the reader goes on at the next line
+                wrong = f"expected cells of CSV from line {first} on but got: {error}"
+            else:
+                if len(cells) == len(header):
+                    yield reader.line_num, cells
+                    continue
+                if not cells:
+                    continue
+                wrong = f"expected {len(header)} cells but got {len(cells)}"
+            yield from ((line, UnreadableRow(wrong)) for line in range(first, reader.line_num + 1))
+
+    return header, records()
 
 
-def _tried(read: Callable[[], dict[str, Any]]) -> dict[str, Any] | UnreadableRow:
+def _tried(read: Callable[P, dict[str, Any]], *args: P.args, **options: P.kwargs) -> dict[str, Any] | UnreadableRow:
     try:
-        return read()
+        return read(*args, **options)
     except UnreadableRow as error:
         return error
 
 
-def _of_cells(header: list[str], cells: list[str], kinds: dict[str, Kind]) -> dict[str, Any]:
+def _of_cells(cells: list[str], header: list[str], kinds: dict[str, Kind]) -> dict[str, Any]:
     _demand_utf8(",".join(cells))
     given = dict(zip(header, cells, strict=True))
     return {name: _of_text(name, kind, given[name]) for name, kind in kinds.items() if name in given}

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.refusals.excerpts import Span, in_bytes, reading
+from dsl.text.phrasing import literal
 from dsl.text.unit_names import UNITS
+from dsl.text.vocabulary import RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,6 +60,8 @@ _RARE: Final = frozenset({"BACKTICKED", "BY", "IF_KNOWN_ELSE", "IS_ANOTHER", "PR
 """Left unsaid where something else may stand too."""
 _BLANK: Final = re.compile(r"[^\S \t\r\n]|[\xad\u200b-\u200f\u2060]")
 """A character that looks like a space or like nothing, as a word processor writes it, and is none here."""
+_QUOTES: Final = str.maketrans("", "", '"`“”„«»')
+"""Leaves out what somebody who writes a place may have put around it."""
 _OPERATORS: Final = frozenset({"PLUS", "MINUS", "TIMES", "OVER"})
 
 
@@ -144,6 +148,12 @@ def _spoken(allowed: set[str]) -> str:
 def _hint(before: str, after: str, allowed: frozenset[str]) -> str:
     if _BLANK.match(after):
         return "write a plain space, or nothing, for this character, which cannot be seen"
+    place = re.search(r"(?:^|,)\s*at +(?!least|most)([^,:]*)$", before)
+    if place and after and re.split(r"[\s,:#]", after)[0] not in {*RESERVED, ""}:
+        name = (place[1] + re.split("[,:#]", after)[0]).translate(_QUOTES).strip(" '")
+        return f"write a place that is no plain words in quotes: at {literal(name)}"
+    if unicodedata.category(after[:1] or " ").startswith("M"):
+        return "write a name with this sign in backticks"
     if re.search(r"\d{4}-\d\d-\d\d *$", before) and re.match(r"T?\d\d", after):
         return "write an instant as 2026-05-01 14:30Z, in UTC"
     if re.fullmatch(r"\.\s*(#.*)?", after):

@@ -18,7 +18,7 @@ import attrs
 
 from cartesius import Engine
 from cartesius.data.inflating import loading
-from cartesius.engines.program_cards import differences, program_card, shown
+from cartesius.engines.program_cards import program_card
 from cartesius.engines.rule_changes import gone_on, objection
 from cartesius.engines.saving import load, save
 from cartesius.errors import InvalidArgument, SnapshotMismatch
@@ -26,6 +26,7 @@ from cartesius.language.lenience import check_lenient
 from spark_bridge.columns.column_drifts import drifted, moved
 from spark_bridge.state.engine_cache import ENGINES, Kept
 from spark_bridge.state.memory_limits import warning
+from spark_bridge.state.migration import ways_on
 from spark_bridge.state.state_columns import decoded, encoded
 from spark_bridge.state.state_headers import Header, joined, split
 
@@ -261,11 +262,10 @@ class BucketStates:
         if is_known and header.inputs == mine.inputs:
             return
         if not is_known:
-            found = differences(json.dumps(before["program"]), json.dumps(now["program"]))
+            found = ways_on(json.dumps(before["program"]), self.card[1])
             message = (
-                f"restore: expected the state of this program but that of {header} belongs to another one:"
-                f" {shown(found)}; run the program that wrote it, carry the state over with spark_bridge.migrate, or"
-                " begin a new checkpoint"
+                f"restore: expected the state of this program but that of {header} belongs to another one: {found}, run"
+                " the program that wrote it, or begin a new checkpoint"
             )
             raise SnapshotMismatch(message)
         raise SnapshotMismatch(drifted(before["inputs"], now["inputs"], header))

@@ -11,17 +11,22 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from cartesius.engines.program_cards import differences, shown
-from cartesius.errors import SnapshotMismatch
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from cartesius.errors import InvalidArgument, SnapshotMismatch
 from spark_bridge.columns.column_drifts import gained, lost, moved
+from spark_bridge.state.migration import ways_on
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
+EXPECTED: Final = "start: expected a folder for checkpoint="
 _NOTE: Final = "cartesius.json"
 _LOG = logging.getLogger("spark_bridge")
 
@@ -33,49 +38,82 @@ class HadoopFile:
         spark: A session with a JVM; Spark Connect has no way to the files.
         folder: Its folder.
         name: Its name in there.
+        expected: What the caller of the user's wants, for messages.
+
+    Raises:
+        InvalidArgument: There is no such file system, or it refuses; each method raises that.
     """
 
-    def __init__(self, spark: SparkSession, folder: str, name: str) -> None:
+    def __init__(self, spark: SparkSession, folder: str, name: str, expected: str) -> None:
         jvm: Any = spark.sparkContext._jvm
         configuration: Any = spark.sparkContext._jsc
         path = jvm.org.apache.hadoop.fs.Path
-        given = path(path(folder), name)
-        self._files = given.getFileSystem(configuration.hadoopConfiguration())
-        self.path = self._files.makeQualified(given)  # one for all ways to write it
+        self._told = expected, folder
+        with reaching(*self._told):
+            given = path(path(folder), name)
+            self._files = given.getFileSystem(configuration.hadoopConfiguration())
+            self.path = self._files.makeQualified(given)  # one for all ways to write it
 
     def exists(self) -> bool:
         """Return whether it is there."""
-        return bool(self._files.exists(self.path))
+        with reaching(*self._told):
+            return bool(self._files.exists(self.path))
 
     def is_empty(self) -> bool:
         """Return whether it is a folder with no file in it, or none; names that begin with a dot do not count."""
-        found = self._files.listStatus(self.path) if self.exists() else ()
-        return all(str(one.getPath().getName()).startswith(".") for one in found)
+        with reaching(*self._told):
+            found = self._files.listStatus(self.path) if self.exists() else ()
+            return all(str(one.getPath().getName()).startswith(".") for one in found)
 
     def read(self) -> str:
         """Return what is in it."""
-        stream = self._files.open(self.path)
-        try:
-            return bytes(stream.readAllBytes()).decode()
-        finally:
-            stream.close()
+        with reaching(*self._told):
+            stream = self._files.open(self.path)
+            try:
+                return bytes(stream.readAllBytes()).decode()
+            finally:
+                stream.close()
 
     def write(self, text: str) -> None:
         """Write it, in the place of the one there is."""
-        stream = self._files.create(self.path, True)
-        try:
-            stream.write(bytearray(text.encode()))
-        finally:
-            stream.close()
+        with reaching(*self._told):
+            stream = self._files.create(self.path, True)
+            try:
+                stream.write(bytearray(text.encode()))
+            finally:
+                stream.close()
+
+
+@contextmanager
+def reaching(expected: str, folder: str) -> Iterator[None]:
+    """Say which folder it is, and why, where Java cannot read or write in it."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        message = (
+            f"{expected} that Spark can read and write but of {folder!r} it says: {reason_of(error)}; see whether this"
+            " user may write there, and whether the session has the jars of that file system"
+        )
+        raise InvalidArgument(message) from error
+
+
+def reason_of(error: PySparkException | Py4JJavaError) -> str:
+    """Return why Spark or Java refused something, in a line: the innermost cause."""
+    if isinstance(error, PySparkException):
+        return error.getCondition() or str(error).splitlines()[0]
+    found = error.java_exception
+    while (cause := found.getCause()) is not None:
+        found = cause
+    return str(found).splitlines()[0]
 
 
 class CheckpointNote:
     """The note of one checkpoint, whose folder is of any file system that Spark knows."""
 
     def __init__(self, spark: SparkSession, checkpoint: str) -> None:
-        self._file = HadoopFile(spark, checkpoint, _NOTE)
-        self._commits = HadoopFile(spark, checkpoint, "commits")
-        self._query = HadoopFile(spark, checkpoint, "metadata")
+        self._file, self._commits, self._query = (
+            HadoopFile(spark, checkpoint, name, EXPECTED) for name in (_NOTE, "commits", "metadata")
+        )
         self._running = spark.streams
 
     def is_of_states(self) -> bool:
@@ -120,8 +158,8 @@ def objection(before: Mapping[str, Any], now: Mapping[str, Any], carried: Mappin
     if reason := moved(before["about"], now["about"]) or begun(before, now):
         return reason
     if before["program"] != now["program"] and before["program"] not in carried:
-        found = differences(json.dumps(before["about"]["program"]), json.dumps(now["about"]["program"]))
-        return f"it belongs to another program: {shown(found)}; carry it over with spark_bridge.migrate"
+        cards = (json.dumps(one["about"]["program"]) for one in (before, now))
+        return f"it belongs to another program: {ways_on(*cards)}"
     return lost(before["about"]["inputs"], now["about"]["inputs"])
 
 

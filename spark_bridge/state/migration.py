@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import attrs
 
 from cartesius import Reactive
-from cartesius.engines.program_cards import program_card
+from cartesius.engines.program_cards import differences, fixed_parts, program_card, shown
 from cartesius.engines.rule_changes import objection
 from cartesius.errors import InvalidArgument
 
@@ -75,6 +75,16 @@ def migrate(program: Reactive | Sequence[Reactive], *before: Reactive | Sequence
             raise InvalidArgument(message)
         found[program_card(older)[0]] = older
     return Migration(outputs, found)
+
+
+def ways_on(before: str, now: str) -> str:
+    """Return how two programs differ, and what may be done with the state of the first: from their cards."""
+    ways = (
+        "carry it over with spark_bridge.migrate"
+        if fixed_parts(before) == fixed_parts(now)
+        else "write outputs, inputs and restrictions as they were (spark_bridge.migrate is for other rules alone)"
+    )
+    return f"{shown(differences(before, now))}; {ways}"
 
 
 def outputs_of(program: Any, expected: str) -> tuple[Reactive, ...]:

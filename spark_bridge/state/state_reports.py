@@ -24,6 +24,7 @@ from cartesius.columns.vectors.vectors import Struct
 from cartesius.data.events import EPOCH
 from cartesius.engines.saving import Memory
 from cartesius.errors import InvalidArgument
+from spark_bridge.state.checkpoints import reason_of
 from spark_bridge.state.state_columns import decoded
 from spark_bridge.state.state_headers import split
 
@@ -237,17 +238,7 @@ def state_report(
         number = "" if batch is None else f" with the number {batch}, which is kept for a while only,"
         message = (
             f"state_report: expected a checkpoint with a committed micro-batch{number} but {checkpoint!r} has none that"
-            f" can be read ({_reason(error)}); give the folder that Frames.start was given"
+            f" can be read ({reason_of(error)}); give the folder that Frames.start was given"
             f"{'' if batch is None else ', or leave the number out, for the last one'}"
         )
         raise InvalidArgument(message) from error
-
-
-def _reason(error: PySparkException | Py4JJavaError) -> str:
-    """Return why Spark cannot read a state, in a line: files that are gone, or a file system that is not there."""
-    if isinstance(error, PySparkException):
-        return error.getCondition() or str(error).splitlines()[0]
-    found = error.java_exception
-    while (cause := found.getCause()) is not None:
-        found = cause
-    return str(found).splitlines()[0]

@@ -17,6 +17,7 @@ from cartesius import Reactive, correlate
 from cartesius.errors import InvalidArgument, SnapshotMismatch
 from restrictions import as_table, cartesian, retracting
 from spark_bridge import correlate_frames, migrate, state_report
+from spark_bridge.sinks import to_parquet
 from spark_bridge.state.bucket_states import BucketStates
 from spark_bridge.transport.shuffles import PARTITIONS, bucket_numbers, spark_hash
 
@@ -89,6 +90,26 @@ def test_a_folder_that_is_no_checkpoint_is_refused_by_name(spark, tmp_path):
         state_report(tmp_path, spark=spark)
     with pytest.raises(InvalidArgument, match=r"read \(\S+UnsupportedFileSystemException: No FileSystem for scheme"):
         state_report("nowhere://here/there", spark=spark)
+
+
+def test_a_folder_to_which_spark_has_no_way_is_refused_by_name_and_in_one_line(spark, query):
+    """Be it that of a checkpoint, as the query is started, or that of a sink, which may first write much later."""
+    (query.path / "file").touch()
+    frames = query.frames(moored(10))
+    for folder, cause in {
+        f"{query.path}/file/below": r"\S+ParentNotDirectoryException: Parent path is not a directory: \S+/file",
+        f"{query.path}/file": r"\S+FileAlreadyExistsException: .* is not a directory: \S+/file",
+        "s3a://bucket/checkpoint": r"\S+ClassNotFoundException: Class \S+S3AFileSystem not found",
+        "nowhere://here/there": r'\S+UnsupportedFileSystemException: No FileSystem for scheme "nowhere"',
+        "there:here": r"\S+URISyntaxException: Relative path in absolute URI: there:here",
+    }.items():
+        said = f"a folder for %s= that Spark can read and write but of '{folder}' it says: {cause}; see [^\n]*$"
+        with pytest.raises(InvalidArgument, match=f"^start: expected {said % 'checkpoint'}"):
+            frames.start(results=print, checkpoint=folder)
+        spark.sparkContext.setLocalProperty("sql.streaming.queryId", "of a query")
+        with pytest.raises(InvalidArgument, match=f"^to_parquet: expected {said % 'path'}"):
+            to_parquet(folder)(spark.range(1), 0)
+        spark.sparkContext.setLocalProperty("sql.streaming.queryId", None)
 
 
 def test_the_hash_is_that_of_spark(spark):

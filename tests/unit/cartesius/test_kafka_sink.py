@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +14,11 @@ from confluent_kafka import KafkaError, KafkaException
 from cartesius import Event
 from cartesius.connectors import kafka
 from cartesius.errors import NotReachable, ShutOut
+
+
+@dataclass(frozen=True)
+class Frozen(Exception):
+    size: int
 
 
 class Consumer:
@@ -104,6 +110,17 @@ def sink_with(producer):
 async def steps(sink):
     await sink.prepare(1)
     await sink.commit(1)
+
+
+def test_what_a_value_raises_as_it_is_written_comes_out_as_it_is_whatever_its_class_refuses():
+    class Unwritable:
+        def __str__(self):
+            raise error
+
+    error = Frozen(7)
+    with pytest.raises(Frozen) as caught:
+        sink_with(Stuck()).write([Event(Unwritable(), 1, 1, 1, "paid")])
+    assert caught.value is error
 
 
 every_step = pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from cartesius import Engine, Reactive, correlate
-from cartesius.engines.program_cards import differences, memories, program_card, shown
+from cartesius.engines.program_cards import differences, fixed_parts, program_card, shown
 from restrictions import most_recently, only
 
 left, right, other = Reactive("left"), Reactive("right"), Reactive("other")
@@ -94,6 +94,8 @@ def test_many_differences_are_counted():
     assert shown([str(n) for n in range(9)]) == "0; 1; 2; 3; 4; 5; and 3 more differences"
 
 
-def test_memories_leave_the_rules_out():
-    assert memories(program_card([made(1)])[1]) == memories(program_card([made(2)])[1])
-    assert memories(program_card([made()])[1]) != memories(program_card([made(restrict=most_recently("left"))])[1])
+def test_fixed_parts_leave_the_rules_out():
+    assert fixed_parts(program_card([made(1)])[1]) == fixed_parts(program_card([made(2)])[1])
+    assert fixed_parts(program_card([made()])[1]) != fixed_parts(
+        program_card([made(restrict=most_recently("left"))])[1]
+    )

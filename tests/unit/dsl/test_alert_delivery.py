@@ -13,10 +13,12 @@ import ssl
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.policy import default
 from pathlib import Path
 from threading import Event as ThreadEvent
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -34,9 +36,12 @@ from dsl.alerts import (
     targets,
 )
 from dsl.alerts.alert_delivery import delivering
-from dsl.alerts.outbox import OutboxInUse
+from dsl.alerts.outbox import OutboxInUse, exclusive
 from dsl.alerts.targets import address_of
 from tests.unit.dsl.listening import Hook, Mail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NOON = datetime(2020, 6, 30, 12, tzinfo=UTC)
 WINDY = Occasion(
@@ -53,8 +58,11 @@ def message(name: str = "EVA") -> Message:
     return Message.about(Occasion(7, name, NOON, "restricted", ("wind",)), "all", "it")
 
 
+LOGGED = '[target.it]\nfile = "log.jsonl"\n[[subscription]]\nname = "all"\nto = ["it"]'
+
+
 def outbox_with(path: Path | str, *occasions: Occasion, to: str = "it") -> Outbox:
-    text = f'[target.{to}]\nfile = "log.jsonl"\n[[subscription]]\nname = "all"\nto = ["{to}"]'
+    text = LOGGED.replace("it", to)
     outbox = Outbox(path)
     outbox.notice(Subscriptions.from_text(text, Path("alerts.toml"), {}), occasions, "feed", (1,), now=0)
     return outbox
@@ -311,6 +319,31 @@ def test_two_do_not_send_from_one_outbox(tmp_path: Path) -> None:
         delivering(tmp_path / "outbox.db", {}, print),
     ):
         pass
+
+
+@dataclass(frozen=True)
+class Frozen(Exception):
+    """Of a user's: it refuses attributes, a traceback too."""
+
+    size: int
+
+
+def test_what_users_raise_meanwhile_comes_out_as_it_is(tmp_path: Path) -> None:
+    path, error = tmp_path / "outbox.db", Frozen(7)
+
+    def occasions() -> Iterator[Occasion]:
+        yield WINDY
+        raise error
+
+    with closing(outbox_with(path)) as outbox:
+        for block in (delivering(path, {}, print), outbox.alone(), exclusive(path), outbox.alone()):
+            with pytest.raises(Frozen) as caught, block:
+                raise error
+            assert caught.value is error
+        wanted = Subscriptions.from_text(LOGGED, tmp_path / "alerts.toml", {})
+        with pytest.raises(Frozen):
+            outbox.notice(wanted, occasions(), "feed", (2,), now=0)
+        assert (outbox.position("feed"), outbox.waiting()) == ((1,), {})
 
 
 def test_a_fault_in_sending_one_message_holds_up_no_other() -> None:

@@ -110,6 +110,23 @@ def test_rows_that_cannot_be_read_are_counted_and_named(tmp_path):
     assert history.number_unread == len(bad)  # of this reading, not of both
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\r\n\n", "\n  \n", "\n\ufeff\n", "\n\x85\n", "\n\x0c\n"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_the_rows_that_are_counted_are_those_that_are_read(tmp_path, kind, end):
+    """Whatever ends a line or is none, be it within quotes of CSV, where a line may end."""
+    if kind == "csv":
+        header, row = "time,mmsi,draught,length,position,stay,pilot,destination", '2020-06-30T00:01Z,1,9,,,,,"A{}B"'
+        lines = [header, *(row.format(inner) for inner in ("", end, end + end)), "too,few"]
+    else:
+        lines = [json.dumps({"time": micros(at(1)), **SHIP})] * 3 + ["{half"]
+    (tmp_path / f"vessel.{kind}").write_text(end.join(lines) + end, encoding="utf-8", newline="")
+    winds(tmp_path, (0, 10))
+    history = History(tmp_path, port)
+    assert len(list(history.pushes())) == 4
+    assert history.number_unread >= 1
+    assert history.rows() == 4 + history.number_unread
+
+
 def test_a_row_of_json_that_is_none_is_counted_and_named(tmp_path):
     row = {"time": micros(at(1)), **SHIP}
     lines = [json.dumps(row), "{half", json.dumps({**row, "draught": True}), json.dumps({**row, "position": [1, "x"]})]

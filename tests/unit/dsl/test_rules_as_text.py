@@ -363,3 +363,36 @@ def test_a_field_declared_in_backticks_is_found_in_backticks(name):
     assert pack.check({"v": {"id": 1, name: 4.0}}).status == "restricted"
     assert RulePack.from_text(text.replace(f"`{name}` must", f"`v.{name}` must")).statements == pack.statements
     assert RulePack.from_text(pack.to_text()).statements == pack.statements
+
+
+ODD_PLACES = (
+    "Ä 7", "7 Ä", "北岸 1", "हिन्दी घाट", "ไทย ท่า", "A\u0308 O\u0308", "Quai de l'Île", "A\\B", "Pier (old)", "“Ä Ö”",
+    "'Ä Ö'", "`Ä Ö`", 'the "Ä Ö"', "Ä.Ö", "🚢", "٣ x", "A/B",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("written", ODD_PLACES)
+@pytest.mark.parametrize("sentence", ["at {}: {}", "when draught is above 1 m, at {}: {}"])
+def test_a_place_that_is_no_plain_words_is_told_how_it_is_written_and_is_judged_then(written: str, sentence: str):
+    """Scripts whose letters carry signs, and what some systems make of an umlaut, are no words of the grammar."""
+    with pytest.raises(InvalidRule) as refused:
+        read(sentence.format(written, "draught must be at most 5 m"))
+    right = str(refused.value).partition("fix: write a place that is no plain words in quotes: at ")[2]
+    pack = read(sentence.format(right, "draught must be at most 5 m"))
+    assert RulePack.from_text(pack.to_text()).to_text() == pack.to_text()
+    place = "".join(each for each in written if each not in '“”`"').strip("'")
+    for destination, status in ((place, "restricted"), (f"{place}x", "allowed")):
+        row = {"mmsi": 1, "draught": 9.0, "destination": destination}
+        assert pack.check({"vessel": row}).status == status
+
+
+def test_a_name_with_a_sign_that_words_have_not_is_sent_into_backticks():
+    with pytest.raises(InvalidRule, match=r"fix: write a name with this sign in backticks$"):
+        read("गहराई must be at most 5 m")
+
+
+@pytest.mark.parametrize("sentence", ["at A when draught is above 1 m: nothing", "at A", "at A and B: nothing", "at :"])
+def test_a_place_is_not_blamed_for_what_comes_after_it(sentence: str):
+    with pytest.raises(InvalidRule) as refused:
+        read(sentence)
+    assert "in quotes: at" not in str(refused.value)

@@ -376,6 +376,12 @@ def test_what_is_infinite_is_a_text_in_json(tmp_path: Path) -> None:
 def test_a_log_or_a_folder_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert ask(packs=tmp_path / "none.jsonl") == 2
     assert "expected a log of packs but there is none" in capsys.readouterr().err
+    (tmp_path / "empty.jsonl").touch()
+    assert ask(packs=tmp_path / "empty.jsonl") == 2
+    told = "2020-06-30T06:30:00+00:00 but it has none yet; log one with PackLog.add, or name a file with --rules\n"
+    assert capsys.readouterr().err.endswith(told)
+    assert ask(at="2019-06-30T06:30Z") == 2
+    assert capsys.readouterr().err.endswith(" on; ask for a later time\n")
     assert main(["why", "--subject", "7", "--at", "2020-06-30", "--rules", str(tmp_path), "--data", str(tmp_path)]) == 2
     assert f"{tmp_path}: Is a directory; name a file of rules" in capsys.readouterr().err
 

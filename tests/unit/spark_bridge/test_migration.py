@@ -16,6 +16,7 @@ from restrictions import affinely, as_table, key_by, most_recently, optionally, 
 from restrictions.tables import map_table
 from spark_bridge import migrate
 from spark_bridge.state.bucket_states import BucketStates
+from spark_bridge.state.checkpoints import objection
 from spark_bridge.transport.arrivals import Input
 from tests.unit.spark_bridge import bucket_rows
 from tests.unit.spark_bridge.bucket_rows import Row, results, run, shown
@@ -288,6 +289,22 @@ def check_a_new_requirement(first, then, old, new, output):
 def test_another_memory_is_refused(new, told):
     with pytest.raises(InvalidArgument, match=f"so that the same is in memory, but.*{told}"):
         migrate(new, moored(1))
+
+
+@pytest.mark.parametrize("new", [moored(9, retracting()), moored(1, name="other"), moored(9)])
+def test_a_state_is_sent_to_migrate_only_if_that_takes_it(new):
+    """By what a checkpoint says as a query is started, and by what a state says by itself."""
+    state = run(program(moored(1)), 0, None, SHIPS).state
+    with pytest.raises(SnapshotMismatch) as caught:
+        run(program(new), 0, state, [])
+    before, now = (program(one).states.note(waits=True, has_watermark=True) for one in (moored(1), new))
+    try:
+        migrate(new, moored(1))
+        way = "; carry it over with spark_bridge.migrate"
+    except InvalidArgument:
+        way = "; write outputs, inputs and restrictions as they were (spark_bridge.migrate is for other rules alone)"
+    assert f"{way}, run the program that wrote it, or" in str(caught.value)
+    assert objection(before, now, {}).endswith(way)
 
 
 def test_results_that_are_part_of_the_state_are_refused():
