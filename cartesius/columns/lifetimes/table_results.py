@@ -26,14 +26,11 @@ from cartesius.results.unchanged_values import is_unchanged
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from cartesius.columns.bodies.computed import Keys
     from cartesius.columns.stages.rows import Rows
+    from cartesius.columns.vectors.vectors import Ints
     from cartesius.correlations.join_shape import Join
     from cartesius.results.outputs import Result, Span
-
-    Ints = NDArray[np.int64]
 
 
 @attrs.frozen(eq=False)

@@ -34,11 +34,9 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment
-    from cartesius.columns.vectors.vectors import Vector
+    from cartesius.columns.vectors.vectors import Ints, Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.plan.nodes import Node
-
-    Ints = NDArray[np.int64]
 
 
 class Stacking(Stage):

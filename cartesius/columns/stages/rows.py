@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columns.vectors.vectors import Indices, Vector
-
-    Ints = NDArray[np.int64]
+    from cartesius.columns.vectors.vectors import Indices, Ints, Vector
 
 BEFORE: Final = -1
 """The position of a row that was there before the batch."""

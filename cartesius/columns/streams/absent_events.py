@@ -40,11 +40,9 @@ if TYPE_CHECKING:
     from cartesius.columns.bodies.computed import Component
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Counts, Moment
-    from cartesius.columns.vectors.vectors import Vector
+    from cartesius.columns.vectors.vectors import Ints, Vector
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
-
-    Ints = NDArray[np.int64]
 
 _BITS: Final = 62
 _KNOWN: Final = frozenset({KeyBy, Never})

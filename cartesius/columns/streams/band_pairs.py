@@ -20,11 +20,8 @@ from cartesius.columns.vectors.vectors import NotColumnar
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from cartesius.columns.vectors.vectors import Ints
     from cartesius.plan.facts import Bound
-
-    Ints = NDArray[np.int64]
 
 FAR: Final = 1 << 61
 """A duration that is longer than any two times that columns know are apart; what exceeds it is left to Python."""

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment, Stage
+    from cartesius.columns.vectors.vectors import Ints
     from cartesius.correlations.join_shape import Join
-
-    Ints = NDArray[np.int64]
 
 _KNOWN: Final = KNOWN_OF_BANDS | {InSequence}
 

@@ -42,12 +42,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.stages import Counts, Moment
-    from cartesius.columns.vectors.vectors import Vector
+    from cartesius.columns.vectors.vectors import Ints, Vector
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
-
-    Ints = NDArray[np.int64]
 
 _KNOWN = {Sessions, KeyBy, Aggregate, TakeBack, Now}
 

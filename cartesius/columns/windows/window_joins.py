@@ -43,16 +43,12 @@ from cartesius.results.outputs import Rows as Table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.stages.stages import Counts
-    from cartesius.columns.vectors.vectors import Vector
+    from cartesius.columns.vectors.vectors import Ints, Vector
     from cartesius.columns.windows.window_deliveries import Deliveries
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
-
-    Ints = NDArray[np.int64]
 
 
 @attrs.frozen(eq=False)

@@ -20,12 +20,8 @@ from cartesius.columns.vectors.ordering import begins
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from cartesius.columns.vectors.vectors import Indices
+    from cartesius.columns.vectors.vectors import Indices, Ints
     from cartesius.columns.windows.window_deliveries import Deliveries
-
-    Ints = NDArray[np.int64]
 
 
 @attrs.frozen(eq=False)
