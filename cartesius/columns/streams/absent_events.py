@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columns.bodies.computed import Component
+    from cartesius.columns.bodies.computed import Equals
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Counts, Moment
     from cartesius.columns.vectors.vectors import Ints, Vector
@@ -67,7 +67,7 @@ class NotAfter(Stage):
     keeps_time = True
     gives_turns = True
 
-    def __init__(self, join: Join, never: Installed, keys: Keys, components: list[Component]) -> None:
+    def __init__(self, join: Join, never: Installed, keys: Keys, components: list[Equals]) -> None:
         super().__init__(join)
         self.never = never
         node: Any = never.node

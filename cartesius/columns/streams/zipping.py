@@ -148,7 +148,7 @@ class Zip(Stage):
             if component.space in self.shape.spaces:
                 holds = found.code != nobody
             else:
-                sides = [[column(mine)] for column, mine in zip(component.columns, rows, strict=True)]
+                sides = [[component.columns[slot](mine)] for slot, mine in enumerate(rows)]
                 codes, _ = encoded(sides, skips_null=component.skips_null)
                 first, *others = [mine[chosen] for mine, chosen in zip(codes, found.rows, strict=True)]
                 holds = first != NEVER

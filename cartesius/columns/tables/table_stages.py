@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.bodies.computed import of_predicates, once
+from cartesius.columns.bodies.computed import linking, of_predicates, once
 from cartesius.columns.bodies.vectorising import ColumnarBody
 from cartesius.columns.lifetimes.lifetimes import predicates_of
 from cartesius.columns.stages.rows import BEFORE, Rows
@@ -29,7 +29,6 @@ from cartesius.data.generated import commented
 from cartesius.data.null_values import is_null
 from cartesius.data.records import wrap
 from cartesius.expressions.value_functions import of_value
-from cartesius.language.lists import equality_of
 from cartesius.language.reactives import Undeclared
 from cartesius.plan.nodes import Announce, Fold, Let, Recall, Upsert
 from cartesius.storage.conservation import Fate
@@ -90,8 +89,7 @@ class TableStage(Stage):
         super().__init__(join)
         self.output = output
         self.missing = missing
-        conditions = join.pattern.conditions
-        self.body = ColumnarBody(join, [one for one in conditions if equality_of(one, join.pattern.lists) is not None])
+        self.body = ColumnarBody(join, linking(join))
         self.is_transient = any(isinstance(one.node, Recall) for one in join.installed)
         self.is_read_only = join.batch.is_read_only
         self.keys: dict[int, Any] = {
