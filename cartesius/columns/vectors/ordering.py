@@ -30,7 +30,7 @@ _FEW: Final = 1 << 12
 LAST: Final = np.iinfo(np.int64).max
 
 
-def by_code(codes: NDArray[np.int64], count: int) -> Indices:
+def by_code(codes: NDArray[Any], count: int) -> Indices:
     """Return the stable order of codes in ``range(count)``."""
     if count <= 1:
         return np.arange(len(codes))
@@ -39,7 +39,7 @@ def by_code(codes: NDArray[np.int64], count: int) -> Indices:
     bits = len(codes).bit_length()
     if bits + count.bit_length() > _BITS:
         return np.argsort(codes, kind="stable")
-    packed = (codes << bits) | np.arange(len(codes))
+    packed = (codes.astype(np.int64, copy=False) << bits) | np.arange(len(codes))
     packed.sort()
     return packed & ((1 << bits) - 1)
 
