@@ -20,7 +20,7 @@ from cartesius.columns.bodies.computed import linking
 from cartesius.columns.bodies.vectorising import ColumnarBody, heading
 from cartesius.columns.stages.aligned_rows import load_held, released, released_by_key, store_held, the_rest
 from cartesius.columns.stages.candidates import Parts, hull
-from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing
+from cartesius.columns.stages.rows import BEFORE, Flow, Rows, all_of, joined, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State, left_of
 from cartesius.columns.streams.gate_columns import filtered
 from cartesius.columns.streams.shapes import OF_LOCKSTEP, Shape, shape_of
@@ -93,9 +93,7 @@ class Zip(Stage):
         held: dict[int, Rows | None] = state.more
         rows: list[Rows | None] = []
         for slot in self.join.slots:
-            mine = filtered(self.shape, slot, arriving.get(slot.index))
-            parts = [one for one in (held.get(slot.index), mine) if one is not None]
-            rows.append(joined(parts) if parts else None)
+            rows.append(all_of(held.get(slot.index), filtered(self.shape, slot, arriving.get(slot.index))))
         present = [one for one in rows if one is not None and len(one)]
         if len(present) < len(rows):
             waiting = [None if one is None else one.as_retained() for one in rows]

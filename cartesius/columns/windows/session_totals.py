@@ -18,7 +18,7 @@ import numpy as np
 from cartesius.analysis.windowed_rows import are_by_keys, totalled_by
 from cartesius.columns.bodies.computed import Keys
 from cartesius.columns.bodies.vectorising import heading
-from cartesius.columns.stages.rows import BEFORE, FAR, Flow, Rows, joined, nothing
+from cartesius.columns.stages.rows import BEFORE, FAR, Flow, Rows, all_of, nothing
 from cartesius.columns.stages.spans import until
 from cartesius.columns.stages.stages import Outcome, Stage, State, count_of
 from cartesius.columns.stages.stored_rows import entries_of
@@ -69,10 +69,9 @@ class SessionTotals(Stage):
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Hold what comes, and total the sessions that are over."""
-        parts = [one for one in (state.retained[0], arriving.get(0)) if one is not None and len(one)]
-        if not parts:
+        rows = all_of(state.retained[0], arriving.get(0))
+        if rows is None or not len(rows):
             return Outcome(nothing(), State((None,)), 0)
-        rows = joined(parts)
         number = np.where(rows.position == BEFORE, rows.number, rows.position + (self.join.world.steps + 1))
         rows = attrs.evolve(rows, number=number)
         found, now = self._sessions(rows, moment.clock), until(moment, self.join.world)
