@@ -16,7 +16,7 @@ import pyarrow as pa
 from cartesius.columns.stages.rows import Rows, joined, no_rows
 from cartesius.columns.vectors.ordering import begins, by_code, last_of_each
 from cartesius.columns.vectors.sameness import unchanged
-from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, concatenated
+from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -155,14 +155,3 @@ def changes_something(them: Versions, ordered: ByKey) -> NDArray[np.bool_]:
 def has_null(vector: Vector) -> bool:
     """Whether some value is None."""
     return vector.valid is not None
-
-
-def first_present(keys: list[Vector], choice: list[Indices]) -> tuple[Vector, Indices]:
-    """Return vectors together, and which of the values each choice is: that of the first vector that is not missing."""
-    if len(keys) == 1:
-        return keys[0], choice[0]
-    offset, found = 0, np.full(len(choice[0]), MISSING, np.int64)
-    for key, indices in zip(keys, choice, strict=True):
-        found = np.where((found == MISSING) & (indices != MISSING), indices + offset, found)
-        offset += len(key)
-    return concatenated(keys), found
