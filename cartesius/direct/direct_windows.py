@@ -129,8 +129,7 @@ class DirectWindowed(DirectText):
 def totals_of(program: Program, join: Join, *, is_followed: bool) -> Make | str:
     """Return what makes the function of the one slot of totals, or why it needs all of the handlers."""
     output, pattern = join.batch.output, join.pattern
-    strange = run_as_written(join, _KNOWN)
-    if strange:
+    if strange := run_as_written(join, _KNOWN):
         return strange
     of_kind = {type(one.node): one for one in join.installed}
     opener, totals = of_kind.get(Regular), of_kind.get(Aggregate)

@@ -63,8 +63,7 @@ def shape_of(join: Join, known: frozenset[type[Node]]) -> Shape | str | None:
     """Return the shape of a correlation of streams, or why it has none; None: there is more than these meanings."""
     if not {type(one.node) for one in join.installed} <= known:
         return None
-    reason = _objection(join)
-    if reason:
+    if reason := _objection(join):
         return reason
     slots = tuple([Keeping() for _ in join.slots])
     aligned: list[tuple[Installed, tuple[int, ...]]] = []

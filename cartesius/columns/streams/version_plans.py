@@ -96,8 +96,7 @@ def plan_of(join: Join, known: frozenset[type[Node]] = OF_VERSIONS) -> Plan | st
     """Return how a correlation of streams with memories is computed, or why it is not; None: it is none."""
     if not {type(one.node) for one in join.installed} <= known or all(slot.is_table for slot in join.slots):
         return None
-    reason = _objection(join)
-    if reason:
+    if reason := _objection(join):
         return reason
     memories = [memory_of(join, slot) for slot in join.slots]
     kept = [one for one in memories if isinstance(one, Memory)]
