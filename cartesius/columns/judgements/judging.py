@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.expressions.missing_values import Form
+    from cartesius.language.families import Slot
 
 
 class Judging(Stage):
@@ -77,10 +78,8 @@ class Judging(Stage):
         value = self.ways[link].value
         return _the_same(rows) if value is None else value_of(value, rows)
 
-    def load(self, arriving: Mapping[int, Rows]) -> State:
-        """Return the rows that the objects hold, also those that the clock has marked."""
-        like = {index: rows for index, rows in arriving.items() if len(rows)}
-        return State(tuple([load_seen(slot, like.get(slot.index)) for slot in self.join.slots]))
+    def _load(self, slot: Slot, like: Rows | None) -> Rows | None:
+        return load_seen(slot, like)  # also rows that the clock has marked
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Find the spells of all subjects, and judge those that begin in the batch."""

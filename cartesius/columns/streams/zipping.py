@@ -18,8 +18,9 @@ import numpy as np
 from cartesius.columns.bodies.coding import codes_of
 from cartesius.columns.bodies.computed import linking
 from cartesius.columns.bodies.vectorising import ColumnarBody, heading
+from cartesius.columns.lifetimes.emitting import Emissions, as_events
 from cartesius.columns.stages.aligned_rows import load_held, released, released_by_key, store_held, the_rest
-from cartesius.columns.stages.candidates import Parts, hull
+from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.stages.rows import BEFORE, Flow, Rows, all_of, joined, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State, left_of
 from cartesius.columns.streams.gate_columns import filtered
@@ -161,11 +162,7 @@ def flow_of(body: ColumnarBody, parts: Sequence[Parts], position: NDArray[np.int
     if body.has_condition:
         holds = body.holds(parts)
         parts, position = [part.chosen(holds) for part in parts], position[holds]
-    value, counts = body.values(parts)
-    start, end = hull(parts)
-    if counts is not None:
-        position, start, end = (np.repeat(one, counts) for one in (position, start, end))
-    return Flow(position, value, start, end)
+    return as_events(Emissions(parts, position), body)
 
 
 def zip_stage(join: Join, known: frozenset[type[Node]] = OF_LOCKSTEP) -> Stage | str | None:
