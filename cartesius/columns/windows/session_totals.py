@@ -80,7 +80,8 @@ class SessionTotals(Stage):
         aside, freed = rows.take(np.array([*found.reach], np.int64)), [due + 1 for _, due in reach]
         late = told_late(self.join.slots[0], aside, reach, freed)
         leaves = np.append(found.due < now, [False])[found.of]
-        state = _state(rows.take(np.flatnonzero(~leaves & ~is_late)))
+        stays = rows.take(np.flatnonzero(~leaves & ~is_late))
+        state = State((stays.as_retained() if len(stays) else None,))
         if not leaves.any():
             return Outcome(nothing(), state, 0, late, {0: 0})
         assert moment.clock is not None  # Invariant: before all times nothing is over
@@ -174,10 +175,6 @@ class SessionTotals(Stage):
         for session in np.argsort(found.asked, kind="stable").tolist():
             installed.notify_at(due[session], installed.key_of(slot, events[session][0]))
         deadlines.clean()
-
-
-def _state(rows: Rows) -> State:
-    return State((rows.as_retained() if len(rows) else None,))
 
 
 def session_totals_stage(join: Join) -> Stage | str | None:
