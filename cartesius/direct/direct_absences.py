@@ -39,8 +39,7 @@ _KNOWN: Final = frozenset({KeyBy, Let, Never})
 def absence_of(program: Program, join: Join, index: int, *, is_followed: bool) -> Make | str:
     """Return what makes the function of one of the two slots, or why it needs all of the handlers."""
     batch, slot = join.batch, join.slots[index]
-    strange = run_as_written(join, _KNOWN)
-    if strange:
+    if strange := run_as_written(join, _KNOWN):
         return strange
     nevers = [one for one in join.installed if isinstance(one.node, Never)]
     if len(nevers) != 1 or len(join.slots) != 2 or nevers[0].node.when != "after":  # type: ignore[attr-defined]  # it is one

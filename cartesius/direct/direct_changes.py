@@ -116,8 +116,7 @@ class DirectChange(DirectText):
 def mapping_of(program: Program, join: Join, *, is_followed: bool) -> Make | str:
     """Return what makes the function of the only table of a correlation, or why it needs all of the handlers."""
     (slot,) = join.slots
-    strange = run_as_written(join, _OF_ONE)
-    if strange:
+    if strange := run_as_written(join, _OF_ONE):
         return strange
     keys = [one.node.key for one in join.installed if isinstance(one.node, AsTable)]
     is_known = len(join.installed) == len(_OF_ONE) and keys in ([slot.name], [(slot.name,)])
@@ -194,8 +193,7 @@ class MappingChange(DirectChange):
 def announcing_of(program: Program, join: Join, *, is_followed: bool) -> Make | str:
     """Return what makes the function of a table whose changes become a stream, or why it needs the handlers."""
     (slot,) = join.slots
-    strange = run_as_written(join, _OF_CHANGES)
-    if strange:
+    if strange := run_as_written(join, _OF_CHANGES):
         return strange
     if not any(isinstance(one.node, Now) for one in join.installed) or type(join.batch.output) is not Events:
         return "its results are not the changes of one table"
@@ -238,8 +236,7 @@ def optional_slots(join: Join) -> frozenset[int]:
 
 def why_as_written(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> str:
     """Say why a push into a table of a join needs all of the handlers, whatever rows it concerns; "" if it may not."""
-    strange = run_as_written(join, OF_JOINS)
-    if strange:
+    if strange := run_as_written(join, OF_JOINS):
         return strange
     if type(join.batch.output) is not View:
         return "its results are not the rows of a join of tables"
@@ -316,8 +313,7 @@ class JoinChange(DirectChange):
 
 def rows_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
     """Return what makes the function of a stream whose events are made rows, or why it needs all of the handlers."""
-    strange = run_as_written(join, _OF_ROWS)
-    if strange:
+    if strange := run_as_written(join, _OF_ROWS):
         return strange
     keys = [one.node.key for one in join.installed if isinstance(one.node, AsTable)]
     if len(join.installed) != len(_OF_ROWS) or keys not in ([slot.name], [(slot.name,)]):
@@ -407,8 +403,7 @@ class RowChange(JoinChange):
 
 def outer_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
     """Return what makes the function of one of two tables, or why it needs all of the handlers."""
-    reason = why_as_written(program, join, slot, is_followed=is_followed)
-    if reason:
+    if reason := why_as_written(program, join, slot, is_followed=is_followed):
         return reason
     keys = [(one.restriction, one.node.key) for one in join.installed if isinstance(one.node, AsTable)]
     keyed = [join.bindings.find(key, one)[0].index for one, names in keys if isinstance(names, tuple) for key in names]

@@ -133,11 +133,9 @@ def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
     known = OF_PRODUCTS | BANDS | {InSequence, Regular, Separate, Transduce, Choose}
     if batch.partial is not None:
         known = OF_PRODUCTS | BANDS | {May}
-        reason = _objection_to_missing(join, batch.partial)
-        if reason:
+        if reason := _objection_to_missing(join, batch.partial):
             return reason
-    strange = run_as_written(join, known)
-    if strange:
+    if strange := run_as_written(join, known):
         return strange
     if not isinstance(batch.output, Events) or type(batch.product) not in (Product, Alone):
         return "its results are not single combinations of events"

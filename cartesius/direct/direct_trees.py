@@ -76,8 +76,7 @@ class TreeShape:
 
 def tree_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
     """Return what makes the function of one table, or why it needs all of the handlers."""
-    reason = why_as_written(program, join, slot, is_followed=is_followed)
-    if reason:
+    if reason := why_as_written(program, join, slot, is_followed=is_followed):
         return reason
     keys = [(one.restriction, one.node.key) for one in join.installed if isinstance(one.node, AsTable)]
     named = [join.bindings.find(key, one) for one, key in keys if isinstance(key, str)]

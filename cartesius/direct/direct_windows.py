@@ -129,8 +129,7 @@ class DirectWindowed(DirectText):
 def totals_of(program: Program, join: Join, *, is_followed: bool) -> Make | str:
     """Return what makes the function of the one slot of totals, or why it needs all of the handlers."""
     output, pattern = join.batch.output, join.pattern
-    strange = run_as_written(join, _KNOWN)
-    if strange:
+    if strange := run_as_written(join, _KNOWN):
         return strange
     of_kind = {type(one.node): one for one in join.installed}
     opener, totals = of_kind.get(Regular), of_kind.get(Aggregate)
@@ -185,7 +184,7 @@ class DirectTotalsCode(DirectWindowed):
         elif not of_window:
             lines.add(f"part0 = Entry(value, start, end, {self.identity})")
             lines.add(f"by = {self._texts.of(key)}")
-        self._leave_without_keys("a key is null", lambda one: "by" if _reads(one, name) else None)
+        self._leave_without_keys("a key is null", lambda one: "by" if path_of(one) == [name] else None)
         self._filter(filters_of(self.join, self._slot), "len(windows)")
         lines.add(f"element = {self._lifted()}" if of_first(self._group.lift) else "")
         lines.add("totals, changed = kept.totals, []")
@@ -209,8 +208,3 @@ class DirectTotalsCode(DirectWindowed):
         for fate in (Fate.DELIVERED, Fate.EXPIRED):
             self._lines.add(self._count(fate, "len(windows)"))
         self._lines.add(_KEEP)
-
-
-def _reads(compute: Any, name: str) -> bool:
-    """Whether a key is the field of that name."""
-    return path_of(compute) == [name]

@@ -20,8 +20,8 @@ from dsl.judgements.clocks import refuse_clock
 from dsl.refusals.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.terms.dimensions import NUMBER, Measure, described, named
 from dsl.terms.negations import conjuncts
-from dsl.terms.related_rows import totals
-from dsl.terms.terms import Comparison, Declaration, Operation, Term, Total, sources
+from dsl.terms.related_rows import sides_of, totals
+from dsl.terms.terms import Declaration, Operation, Term, Total, sources
 from dsl.terms.texts import text
 from dsl.writing.checking import condition, junction
 from dsl.writing.fluent import Expression
@@ -182,7 +182,7 @@ def _total(
             _refuse(call, source, part, "it is a total itself, which no single row has")
         elif not others:
             conditions.append(part)
-        elif (sides := _sides(part, source)) is None:
+        elif (sides := sides_of(part, source)) is None or len(others) > 1:
             _refuse(call, source, part, "only an equality can say whose total it is, as rows are tallied by it")
         elif key is not None:
             _refuse(call, source, part, "there is an equality with another source already")
@@ -198,15 +198,6 @@ def _where(call: str, where: object) -> Term:
         fix = [("fix", "where= says which rows count, as in where=tug.available")]
         raise InvalidRule(refusal(f"{call}: expected where to be a condition over the rows but got {got}", fix))
     return condition(f"{call}: where", where.term)
-
-
-def _sides(part: Term, source: Declaration) -> tuple[Term, Term] | None:
-    """Return the side of an equality over ``source``, and the one over one other source."""
-    if isinstance(part, Comparison) and part.operator == "==":
-        for left, right in ((part.left, part.right), (part.right, part.left)):
-            if sources(left) == (source,) and len(sources(right)) == 1 and source not in sources(right):
-                return left, right
-    return None
 
 
 def _refuse(call: str, source: Declaration, part: Term, reason: str) -> NoReturn:

@@ -77,7 +77,7 @@ def span(term: Throughout, slots: Mapping[str, int]) -> Span:
     """Return a condition over a span of instants, compiled."""
     forecasts = {slots[source.name]: source for source in sources(term.condition) if source.forecast}
     first, last = compiled(term.first, slots), compiled(term.last, slots)
-    return Span(first, last, compiled(term.condition, slots), forecasts, Situation)
+    return Span(first, last, compiled(term.condition, slots), forecasts)
 
 
 def closure(expression: Expression, slots: Mapping[str, int]) -> Evaluate:

@@ -8,6 +8,7 @@ Source: DESIGN.md, section 6.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dsl.meaning.evaluation import as_it_is, compiled, span
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from dsl.meaning.evaluation import Evaluate, Situation
     from dsl.meaning.lookups import Span
-    from dsl.terms.terms import Term
+    from dsl.terms.terms import Declaration, Term
 
     Absence = Callable[[Situation], str | None]
 
@@ -67,16 +68,17 @@ def absences(term: Term, slots: Mapping[str, int]) -> Iterator[Absence]:
         yield from _absences_in_span(term, slots)
 
 
+def absence(
+    source: Declaration, name: str, slots: Mapping[str, int], is_missing: Callable[[Situation], bool]
+) -> Absence:
+    """Return the function that names a source which has no row; where it has one, ``name`` if that is missing."""
+    slot = slots[source.name]
+    return lambda situation: source.name if situation.rows[slot] is None else name if is_missing(situation) else None
+
+
 def _absence(term: Prediction, slots: Mapping[str, int]) -> Absence:
-    slot, name = slots[term.source.name], f"{term.source.name} at {text(term.at)}"
-    at, value = compiled(term.at, slots), as_it_is(term, slots)
-
-    def absent(situation: Situation) -> str | None:
-        if situation.rows[slot] is None:
-            return term.source.name
-        return name if at(situation) is not None and value(situation) is None else None
-
-    return absent
+    at, value, name = compiled(term.at, slots), as_it_is(term, slots), f"{term.source.name} at {text(term.at)}"
+    return absence(term.source, name, slots, lambda each: at(each) is not None and value(each) is None)
 
 
 def _absences_in_span(term: Throughout, slots: Mapping[str, int]) -> Iterator[Absence]:
@@ -86,18 +88,12 @@ def _absences_in_span(term: Throughout, slots: Mapping[str, int]) -> Iterator[Ab
             yield _absence(part, slots)
         elif isinstance(part, Observation):
             name = f"{part.source.name} {where}" if part.source.forecast else label(part)
-            value = _there(over, as_it_is(part, slots))
-            yield _absence_in_span(part.source.name, name, slots[part.source.name], over, value)
+            yield absence(part.source, name, slots, partial(_is_undecided, over, as_it_is(part, slots)))
 
 
-def _absence_in_span(source: str, name: str, slot: int, over: Span, value: Evaluate) -> Absence:
-    def absent(situation: Situation) -> str | None:
-        if situation.rows[slot] is None:
-            return source
-        undecided = over.witness(situation).moment is not None and value(situation) is None
-        return name if undecided else None
-
-    return absent
+def _is_undecided(over: Span, value: Evaluate, situation: Situation) -> bool:
+    moment = over.witness(situation).moment
+    return moment is not None and value(moment.situation) is None
 
 
 def reading(leaf: Term, slots: Mapping[str, int]) -> Evaluate:

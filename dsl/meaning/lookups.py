@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from dsl.terms.terms import Declaration
 
     Evaluate: TypeAlias = Callable[[Situation], Any]
-    Make: TypeAlias = Callable[[list[Any], int | None, Any], Situation]
 
 
 class Moment(NamedTuple):
@@ -48,7 +47,6 @@ class Span:
         last: The last one, included; before the first: the span is empty, and what holds throughout it is everything.
         condition: The condition, over a situation in which the rows of forecasts are predictions.
         forecasts: The forecasts that it observes, and the positions of their rows.
-        make: What makes a situation of rows, a time, and what is stale.
     """
 
     def __init__(
@@ -57,9 +55,8 @@ class Span:
         last: Evaluate,
         condition: Evaluate,
         forecasts: Mapping[int, Declaration],
-        make: Make,
     ) -> None:
-        self._first, self._last, self._condition, self._make = first, last, condition, make
+        self._first, self._last, self._condition = first, last, condition
         self._gaps = {slot: dict.fromkeys(name for name, _ in known.fields) for slot, known in forecasts.items()}
 
     @property
@@ -98,4 +95,4 @@ class Span:
         rows = list(situation.rows)
         for slot, schedule in schedules.items():
             rows[slot] = extended(schedule.at(instant) or self._gaps[slot], {SCHEDULE: schedule})
-        return self._make(rows, situation.now, situation.stale)
+        return type(situation)(rows, situation.now, situation.stale)

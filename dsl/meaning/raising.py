@@ -86,9 +86,8 @@ def _absence_in_doubt(holds: Evaluate, absence: Callable[[Situation], str | None
 
 
 def _absence(observation: Observation, slots: Mapping[str, int]) -> Callable[[Situation], str | None]:
-    slot, source, field = slots[observation.source.name], observation.source.name, label(observation)
     value = as_it_is(observation, slots)
-    return lambda situation: source if situation.rows[slot] is None else field if value(situation) is None else None
+    return foreseen.absence(observation.source, label(observation), slots, lambda each: value(each) is None)
 
 
 def undeclared(error: KeyError) -> InvalidArgument:

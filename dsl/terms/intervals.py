@@ -142,7 +142,7 @@ class Choices:
         """
         if not self.all_but:
             return min(self.listed, key=repr)
-        return next(text for number in range(len(self.listed) + 1) if (text := _other(number)) not in self.listed)
+        return next(text for n in range(len(self.listed) + 1) if (text := f"other{n or ''}") not in self.listed)
 
 
 Values: TypeAlias = Numbers | Choices
@@ -192,7 +192,3 @@ def _overlap(left: Interval, right: Interval) -> Interval | None:
 
 def _place(interval: Interval) -> tuple[bool, Bound]:
     return interval.low is not None, interval.low or Bound(Fraction(0), after=False)
-
-
-def _other(number: int) -> str:
-    return f"other{number or ''}"

@@ -118,12 +118,14 @@ def equalities(pairing: Pairing) -> tuple[tuple[Term, Term], ...]:
     >>> equalities(Pairing(Declaration("other", "mmsi", ()), EVERY_PAIR, ()))
     ()
     """
-    found = []
-    for part in conjuncts(pairing.where):
-        if isinstance(part, Comparison) and part.operator == "==":
-            for left, right in ((part.left, part.right), (part.right, part.left)):
-                mine = sources(right)
-                if sources(left) == (pairing.other,) and mine and pairing.other not in mine:
-                    found.append((left, right))
-                    break
-    return tuple(found)
+    found = (sides_of(part, pairing.other) for part in conjuncts(pairing.where))
+    return tuple(sides for sides in found if sides is not None)
+
+
+def sides_of(part: Term, source: Declaration) -> tuple[Term, Term] | None:
+    """Return the side of an equality that is over ``source`` alone, and the other, over sources without it."""
+    if isinstance(part, Comparison) and part.operator == "==":
+        for left, right in ((part.left, part.right), (part.right, part.left)):
+            if sources(left) == (source,) and sources(right) and source not in sources(right):
+                return left, right
+    return None

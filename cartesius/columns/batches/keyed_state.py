@@ -25,13 +25,9 @@ from cartesius.columns.vectors.vectors import Leaf, Struct
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment, Outcome
-    from cartesius.columns.vectors.vectors import Vector
-
-    Ints = NDArray[np.int64]
+    from cartesius.columns.vectors.vectors import Ints, Vector
 
 LEAST: Final = 1 << 14
 """Of fewer rows most kernels look at all in no time."""

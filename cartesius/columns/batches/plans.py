@@ -64,8 +64,7 @@ class Plan:
 
 def plan(engine: EngineCore) -> Plan:
     """Return how a batch runs through a program: what no kernel knows, or comes behind that, is run as written."""
-    reason = _objection(engine)
-    if reason:
+    if reason := _objection(engine):
         return Plan([], {}, reason)
     joins, sources = engine._program.joins, engine._program.join_of
     found = {join: stage_of(join) for join in joins}
@@ -114,8 +113,7 @@ def way_of(engine: EngineCore, join: Join) -> str:
     """Say how a batch runs through a correlation: by which kernel, or why row by row."""
     planned = plan(engine)
     found = stage_of(join)
-    reason = planned.written.get(join) or (found if isinstance(found, str) else planned.reason)
-    if reason:
+    if reason := planned.written.get(join) or (found if isinstance(found, str) else planned.reason):
         return f"row by row, as {reason}"
     last = f"; the last batch went row by row, as {engine._why_row_by_row}" if engine._why_row_by_row else ""
     return f"compiled: the kernel of {_kernel(found)}{last}"

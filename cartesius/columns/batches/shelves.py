@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.rows import Rows
-
-    Ints = NDArray[np.int64]
+    from cartesius.columns.vectors.vectors import Ints
 
 NONE: Final = -1
 LONGER: Final = 4

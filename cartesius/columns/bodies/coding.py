@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columns.bodies.computed import Component
+    from cartesius.columns.bodies.computed import Equals
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.vectors.vectors import Vector
 
@@ -36,7 +36,7 @@ def codes_of(sides: Sequence[Vector]) -> tuple[list[NDArray[np.int64]], int]:
     return codes, count
 
 
-def codes_under(components: Sequence[Component], rows: Sequence[Rows | None]) -> tuple[list[NDArray[np.int64]], int]:
+def codes_under(components: Sequence[Equals], rows: Sequence[Rows | None]) -> tuple[list[NDArray[np.int64]], int]:
     """Return the codes of the key that components are together, of the rows of each slot, and how many there are.
 
     What meets nothing has the highest code; without components all have one key.

@@ -139,7 +139,8 @@ def valid_at(part: Linked, field: str, given: Lane) -> Predicted:
         if not times:
             continue
         numbers = np.array([_number(one, pool, known) for one in valid] + [MISSING], np.int64)  # the last: before all
-        found[places[begin:end]] = numbers[_segment(times, instants[begin:end])]
+        segment = np.searchsorted(np.array(times, np.int64), instants[begin:end], side="right") - 1
+        found[places[begin:end]] = numbers[segment]
     return Predicted(pool, found)
 
 
@@ -150,10 +151,6 @@ def _number(one: Any, pool: list[Any], known: dict[int, int]) -> int:
     if number == len(pool):
         pool.append(one)
     return number
-
-
-def _segment(times: list[int], instants: NDArray[np.int64]) -> Indices:
-    return np.searchsorted(np.array(times, np.int64), instants, side="right") - 1
 
 
 FUNCTIONS: Final[dict[Any, Callable[..., Any]]] = {

@@ -104,21 +104,6 @@ def _mentions_key(expression: Expression) -> bool:
 
 
 @attrs.frozen(eq=False)
-class Component:
-    """One equality that all slots are in: what computes its value, by slot.
-
-    Args:
-        columns: What computes it of each slot.
-        space: The key space that it is; None: it is said by ``where``.
-        skips_null: Whether None equals nothing.
-    """
-
-    columns: tuple[Column, ...]
-    space: int | None
-    skips_null: bool
-
-
-@attrs.frozen(eq=False)
 class Equals:
     """Values of some slots that are equal in each candidate.
 
@@ -155,6 +140,10 @@ class Keys:
         """Return the keys of rows in a key space; what is no key is None."""
         return _without_nan(self.spaces[space][slot](rows))
 
+    def column(self, space: int, slot: int) -> Column:
+        """Return what computes the keys of rows of a slot in a key space."""
+        return lambda rows: self.in_space(space, slot, rows)
+
     def in_spaces(self, spaces: Sequence[int], slot: int, rows: Rows) -> Vector:
         """Return the keys of rows in some key spaces together."""
         if len(spaces) == 1:
@@ -170,7 +159,7 @@ class Keys:
         if not spaces:
             return None
         space = next((number for number in spaces if number != self.join.bindings.window_space), None)
-        return _window if space is None else (lambda rows: self.in_space(space, slot, rows))
+        return _window if space is None else self.column(space, slot)
 
     def check(self, slot: int, rows: Rows) -> None:
         """Compute the keys of rows that go no further, as an error of theirs would be raised at the door."""
@@ -184,14 +173,11 @@ class Keys:
             if slot in rows:
                 column(rows[slot])
 
-    def components(self) -> list[Component] | str:
-        """Return the equalities that all slots are in, or why they are not all of that kind."""
-        found = []
-        for one in self.equalities():
-            if sorted(one.columns) != list(range(len(self.join.slots))):
-                return "its equalities do not give all slots one key"
-            columns = tuple([one.columns[slot] for slot in sorted(one.columns)])
-            found.append(Component(columns, one.space, one.skips_null))
+    def components(self) -> list[Equals] | str:
+        """Return the equalities, all of which all slots are in, or why they are not all of that kind."""
+        found = self.equalities()
+        if any(len(one.columns) < len(self.join.slots) for one in found):
+            return "its equalities do not give all slots one key"
         return found
 
     def equalities(self) -> list[Equals]:
@@ -219,7 +205,7 @@ class Keys:
         """Return what computes each value that a link compares, by slot and position; and which are the same."""
         found: dict[_Node, Column] = {}
         for number, by_slot in enumerate(self.spaces):
-            found.update({(slot, number): _keyed(self, number, slot) for slot in by_slot})
+            found.update({(slot, number): self.column(number, slot) for slot in by_slot})
         same = {node: node for node in found}
         slots = {slot.name: slot for slot in self.join.slots}
         seen: dict[int, list[Expression]] = {slot.index: [] for slot in self.join.slots}
@@ -252,10 +238,6 @@ def _when(rows: Rows) -> Vector:
     """Return when the window of each row begins, which tells it from all others."""
     start = None if rows.window is None else rows.window.item("start")
     return Leaf(pa.nulls(0)) if start is None else start
-
-
-def _keyed(keys: Keys, space: int, slot: int) -> Column:
-    return lambda rows: keys.in_space(space, slot, rows)
 
 
 def linking(join: Join) -> list[Expression]:

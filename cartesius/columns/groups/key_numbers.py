@@ -20,11 +20,7 @@ from cartesius.columns.vectors.ordering import single
 from cartesius.columns.vectors.vectors import Leaf
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from cartesius.columns.vectors.vectors import Vector
-
-    Ints = NDArray[np.int64]
+    from cartesius.columns.vectors.vectors import Ints, Vector
 
 FREE: Final = -1
 _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)

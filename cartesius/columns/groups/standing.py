@@ -20,7 +20,7 @@ from cartesius.columns.vectors.ordering import begins
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Ints = NDArray[np.int64]
+    from cartesius.columns.vectors.vectors import Ints
 
 NOBODY: Final = int(np.iinfo(np.int64).max)
 """The rank of nothing."""

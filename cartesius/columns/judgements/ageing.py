@@ -18,11 +18,11 @@ import attrs
 import numpy as np
 
 from cartesius.columns.bodies.phasing import NEVER, Phase, PhaseCode, marked, together
-from cartesius.columns.stages.rows import BEFORE, LAST, Flow, Rows, joined, nothing
+from cartesius.columns.stages.rows import BEFORE, LAST, Flow, Rows, all_of, joined, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.stored_rows import entries_of, rows_of, store_deadlines, store_entries
 from cartesius.columns.vectors.key_codes import encoded
-from cartesius.columns.vectors.ordering import begins, by_code
+from cartesius.columns.vectors.ordering import begins, by_code, ends
 from cartesius.columns.vectors.sameness import unchanged
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar, Struct
 from cartesius.data.generated import commented
@@ -129,13 +129,12 @@ class Ageing(Stage):
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Find the phase of each row that comes, and compare it with the row before."""
         (before,), coming = state.retained, arriving.get(0)
-        rows = [one for one in (before, coming) if one is not None and len(one)]
-        if not rows:
+        whole = all_of(before, coming)
+        if whole is None or not len(whole):
             return Outcome(nothing(), state, 0)
         phases = [state.more] if before is not None and len(before) else []
         if coming is not None and len(coming):
             phases.append(self._phase(coming, moment))
-        whole = joined(rows)
         if not isinstance(whole.payload, Struct) and (whole.deletes is None or not whole.deletes.all()):
             raise NotColumnar("rows have other fields than each other")
         found = Stages.of(whole, together(phases))
@@ -205,9 +204,7 @@ class Ageing(Stage):
         places = np.flatnonzero(changes)
         places = places[np.argsort(arrival[order[places]])]
         flow = self._flow(found, value, order[places], seen[places])
-        last = np.ones(len(order), np.bool_)
-        last[:-1] = first[1:]
-        left = order[last & stays]
+        left = order[ends(found.code[order]) & stays]
         left = left[np.argsort(arrival[left])]
         more, kept = phase.take(left), None
         if len(left):

@@ -21,7 +21,7 @@ from cartesius.columns.bodies.linked import Linked
 from cartesius.columns.bodies.phasing import load_seen
 from cartesius.columns.judgements.ways import codes_of, value_of
 from cartesius.columns.lifetimes.link_changes import Changes, Spells, check_apart
-from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, no_rows, nothing
+from cartesius.columns.stages.rows import BEFORE, Flow, Rows, all_of, no_rows, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.turns import numbered
 from cartesius.columns.vectors.arithmetic import apply
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.expressions.missing_values import Form
+    from cartesius.language.families import Slot
 
 
 class Judging(Stage):
@@ -77,10 +78,8 @@ class Judging(Stage):
         value = self.ways[link].value
         return _the_same(rows) if value is None else value_of(value, rows)
 
-    def load(self, arriving: Mapping[int, Rows]) -> State:
-        """Return the rows that the objects hold, also those that the clock has marked."""
-        like = {index: rows for index, rows in arriving.items() if len(rows)}
-        return State(tuple([load_seen(slot, like.get(slot.index)) for slot in self.join.slots]))
+    def _load(self, slot: Slot, like: Rows | None) -> Rows | None:
+        return load_seen(slot, like)  # also rows that the clock has marked
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Find the spells of all subjects, and judge those that begin in the batch."""
@@ -91,8 +90,7 @@ class Judging(Stage):
     def _run(self, state: State, arriving: Mapping[int, Rows], moment: Moment, *, has_deadlines: bool) -> Outcome:
         tables: list[Rows | None] = []
         for slot, before in zip(self.join.slots, state.retained, strict=True):
-            mine = [one for one in (before, arriving.get(slot.index)) if one is not None]
-            tables.append(joined(mine) if mine else None)
+            tables.append(all_of(before, arriving.get(slot.index)))
         self.check_steps(tables, has_deadlines=has_deadlines)
         subject = tables[0]
         codes = self.codes_of(tables)
@@ -190,7 +188,7 @@ class Judging(Stage):
             return flow
         is_new = was == MISSING
         number = subject.number[np.where(is_new, rows, was)]
-        return _ordered(flow, np.lexsort((-number, is_new, since)))
+        return flow.take(np.lexsort((-number, is_new, since)))
 
     def causes(
         self, given: Spells, subject: Rows, tables: list[Rows | None], moment: Moment
@@ -237,19 +235,6 @@ def _linked(table: Rows | None, rows: Indices | None, n: int) -> Linked:
         return Linked(no_rows(), np.full(n, MISSING))
     is_all = len(rows) == len(table) and bool((rows == np.arange(len(rows))).all())
     return Linked(table, None if is_all else rows)
-
-
-def _ordered(flow: Flow, order: Indices) -> Flow:
-    assert flow.key is not None  # Invariant: it is a table's
-    return Flow(
-        flow.position[order],
-        flow.value.take(order),
-        flow.start[order],
-        flow.end[order],
-        None,
-        flow.key.take(order),
-        None if flow.deletes is None else flow.deletes[order],
-    )
 
 
 def _differs(found: Given, n: int, before: Indices) -> NDArray[np.bool_]:

@@ -113,8 +113,7 @@ def judging_stage(join: Join) -> Stage | str | None:
         return None
     if isinstance(form, str):
         return form
-    objection = _objection(join, yields)
-    if objection:
+    if objection := _objection(join, yields):
         return objection
     if isinstance(form, Asked) or has_objects(join.slots[0]):
         return row_judging_stage(join)

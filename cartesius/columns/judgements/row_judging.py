@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from cartesius.columns.bodies.phasing import load_seen
 from cartesius.columns.judgements.judging import Judging
 from cartesius.columns.judgements.ways import codes_of, value_of, ways_of
 from cartesius.columns.stages.rows import BEFORE, Rows
-from cartesius.columns.stages.stages import State, times_of
+from cartesius.columns.stages.stages import times_of
 from cartesius.columns.stages.stored_rows import load_bare
 from cartesius.columns.vectors.key_codes import NEVER
 from cartesius.columns.vectors.objects import Objects
@@ -32,8 +31,6 @@ from cartesius.plan.nodes import Aggregate
 from cartesius.results.unchanged_values import is_unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from cartesius.columns.judgements.ways import Codes, Way
     from cartesius.columns.lifetimes.link_changes import Changes, Spells
     from cartesius.columns.stages.rows import Flow
@@ -58,14 +55,8 @@ class RowJudging(Judging):
         steps = "# Changes.of each table, Spells.linked along each link, then row by row:\n"
         return f"{head}{steps}# {commented(repr(self.function))}\n"
 
-    def load(self, arriving: Mapping[int, Rows]) -> State:
-        """Return the rows that the objects hold, those of tables of objects as they are."""
-        like = {index: rows for index, rows in arriving.items() if len(rows)}
-        loaded = [
-            _load_objects(slot) if has_objects(slot) else load_seen(slot, like.get(slot.index))
-            for slot in self.join.slots
-        ]
-        return State(tuple(loaded))
+    def _load(self, slot: Slot, like: Rows | None) -> Rows | None:
+        return _load_objects(slot) if has_objects(slot) else super()._load(slot, like)
 
     def check_steps(self, tables: list[Rows | None], *, has_deadlines: bool) -> None:
         """Check nothing: what changes in one step has its times."""

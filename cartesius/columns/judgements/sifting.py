@@ -20,7 +20,7 @@ from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.stored_rows import load_bare
 from cartesius.columns.stages.turns import numbered
 from cartesius.columns.vectors.key_codes import encoded
-from cartesius.columns.vectors.ordering import begins, by_code
+from cartesius.columns.vectors.ordering import begins, by_code, ends
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct
 from cartesius.data.generated import commented
 from cartesius.expressions.expressions import Apply, Part, show
@@ -80,9 +80,7 @@ class Sifting(Stage):
         place = np.full(len(rows), MISSING, np.int64)  # of the row before, of the same key
         place[order[1:]] = np.where(first[1:], MISSING, order[:-1])
         flow = self._flow(coming, rows, place)
-        last = np.ones(len(order), np.bool_)
-        last[:-1] = first[1:]
-        stays = order[last]
+        stays = order[ends(code[order])]
         if rows.deletes is not None:
             stays = stays[~rows.deletes[stays]]
         kept = rows.take(np.sort(stays)).as_retained()

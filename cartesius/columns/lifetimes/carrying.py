@@ -149,11 +149,8 @@ def find(
         is_result[:] = False
         is_result[chosen_ if results is None else chosen_[results]] = True
     assert newest.previous is not None  # Invariant: it is asked for
-    return _with_retractions(places, parts, newest.previous, is_result, tuples, may_repeat=_any(visible))
-
-
-def _any(visible: Sequence[NDArray[np.bool_] | None]) -> bool:
-    return any(one is not None for one in visible)
+    may_repeat = any(one is not None for one in visible)
+    return _with_retractions(places, parts, newest.previous, is_result, tuples, may_repeat=may_repeat)
 
 
 def _with_retractions(

@@ -16,7 +16,7 @@ import numpy as np
 from cartesius.columns.bodies.coding import codes_of
 from cartesius.columns.bodies.computed import of_function, of_predicates
 from cartesius.columns.lifetimes.overlap import FOREVER, NONE, earliest, successors
-from cartesius.columns.stages.rows import joined
+from cartesius.columns.stages.rows import all_of
 from cartesius.columns.vectors.ordering import last_of_each
 from cartesius.plan.nodes import Let, Newest, Node, Now, Oldest
 
@@ -72,8 +72,7 @@ class Memory:
             if let_in is not None and not let_in.all():
                 keys.check(self.slot.index, arriving)
                 arriving = arriving.take(np.flatnonzero(let_in))
-        parts = [rows for rows in (before, arriving) if rows is not None]
-        return joined(parts) if parts else None
+        return all_of(before, arriving)
 
     def codes(self, keys: Keys, rows: Rows) -> tuple[NDArray[np.int64], int]:
         """Return the keys of which each has a memory of its own, as codes, and how many there are."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from cartesius.columns.stages.rows import BEFORE
 from cartesius.columns.vectors.key_codes import NEVER
+from cartesius.columns.vectors.ordering import begins, by_code, ends, ranges
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
 
 if TYPE_CHECKING:
@@ -55,29 +56,23 @@ class Changes:
     @classmethod
     def of(cls, rows: Rows, codes: Indices, count: int, steps: int) -> Changes:
         """Sort the changes of a table by the codes, below ``count``, of their keys."""
-        order = np.argsort(codes.astype(np.uint16) if count <= 1 << 16 else codes, kind="stable")
+        order = by_code(codes, count)
         code = codes[order]
         is_there = np.ones(len(order), np.bool_) if rows.deletes is None else ~rows.deletes[order]
-        begins = np.ones(len(order), np.bool_)
-        begins[1:] = code[1:] != code[:-1]
         if rows.deletes is not None:
-            is_first = begins.copy()
+            is_first = begins(code)
             is_first[1:] |= ~is_there[:-1]
             keep = is_there | ~is_first
             order, code, is_there = order[keep], code[keep], is_there[keep]
-            begins = np.ones(len(order), np.bool_)
-            begins[1:] = code[1:] != code[:-1]
         position = rows.position[order]
         until = np.full(len(order), steps, np.int64)
-        until[:-1] = np.where(begins[1:], steps, position[1:])
+        until[:-1] = np.where(begins(code)[1:], steps, position[1:])
         return cls(order, code, position, until, is_there)
 
     @property
     def last(self) -> Indices:
         """The rows that are there at the end, in order of arrival."""
-        is_last = np.ones(len(self.row), np.bool_)
-        is_last[:-1] = self.code[1:] != self.code[:-1]
-        return np.sort(self.row[is_last & self.is_there])
+        return np.sort(self.row[ends(self.code) & self.is_there])
 
 
 @attrs.frozen(eq=False)
@@ -137,12 +132,9 @@ class Spells:
         self, slot: int, table: Changes, rows: Indices, at_first: Indices, low: Indices, counts: Indices
     ) -> Spells:
         """Cut each spell at ``counts`` changes, those from ``low`` on."""
-        ends = np.cumsum(counts + 1)
-        begins = ends - counts - 1
-        origin = np.repeat(np.arange(len(counts)), counts + 1)
-        offset = np.arange(int(ends[-1])) - begins[origin]
-        is_first = offset == 0
-        change = np.where(is_first, 0, low[origin] + offset - 1)
+        origin, change = ranges(low - 1, counts + 1)
+        is_first = begins(origin)
+        change[is_first] = 0
         since = np.where(is_first, self.since[origin], table.position[change])
         until = self.until[origin]
         until[:-1] = np.where(is_first[1:], until[:-1], since[1:])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import numpy as np
 
-from cartesius.columns.vectors.ordering import by_code
+from cartesius.columns.vectors.ordering import by_code, ranges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -199,29 +199,16 @@ def overlapping(
     span = int(max(left.born.max(), right.born.max())) - low + 2
     a, b = _Sorted(left, span, low), _Sorted(right, span, low)
     since = a.since if fresh is None else a.since + np.maximum(fresh - left.born[a.index], 0)
-    later = _Ranges(np.searchsorted(b.since, since), np.searchsorted(b.since, a.until))
+    later = np.searchsorted(b.since, since)
+    n_later = np.maximum(np.searchsorted(b.since, a.until) - later, 0)
     since = b.since if fresh is None else b.since + np.maximum(fresh - 1 - right.born[b.index], 0)
-    earlier = _Ranges(np.searchsorted(a.since, since, "right"), np.searchsorted(a.since, b.until))
-    if most is not None and later.total + earlier.total > most:
+    earlier = np.searchsorted(a.since, since, "right")
+    n_earlier = np.maximum(np.searchsorted(a.since, b.until) - earlier, 0)
+    if most is not None and int(n_later.sum() + n_earlier.sum()) > most:
         raise TooMany
-    mine, its = later.pairs()
-    its_too, mine_too = earlier.pairs()
+    mine, its = ranges(later, n_later)
+    its_too, mine_too = ranges(earlier, n_earlier)
     return a.index[np.concatenate([mine, mine_too])], b.index[np.concatenate([its, its_too])]
-
-
-class _Ranges:
-    """A range of numbers for each of some rows."""
-
-    def __init__(self, first: Indices, last: Indices) -> None:
-        self.lengths = np.maximum(last - first, 0)
-        self.first = first
-        self.total = int(self.lengths.sum())
-
-    def pairs(self) -> tuple[Indices, Indices]:
-        """Return each row with every number of its range."""
-        ends = np.cumsum(self.lengths)
-        row = np.repeat(np.arange(len(self.first)), self.lengths)
-        return row, np.arange(self.total) + np.repeat(self.first - (ends - self.lengths), self.lengths)
 
 
 def gaps(

@@ -26,14 +26,11 @@ from cartesius.results.unchanged_values import is_unchanged
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from cartesius.columns.bodies.computed import Keys
     from cartesius.columns.stages.rows import Rows
+    from cartesius.columns.vectors.vectors import Ints, Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.results.outputs import Result, Span
-
-    Ints = NDArray[np.int64]
 
 
 @attrs.frozen(eq=False)
@@ -165,7 +162,7 @@ class TableResults:
                 results[identity] = (rank, value, *found.times[number])
         if mentioned:
             changes += self._settled(found.steps[-1], mentioned, after)
-        return _flow(changes), after
+        return flow_of(changes, of_values), after
 
     def _settled(
         self, step: int, mentioned: Mapping[Any, Span], after: Shown
@@ -231,17 +228,17 @@ class TableResults:
         return described
 
 
-def _flow(changes: Sequence[tuple[int, Any, Any, Span, bool]]) -> Flow:
+def flow_of(changes: Sequence[tuple[int, Any, Any, Span, bool]], vector: Callable[[Sequence[Any]], Vector]) -> Flow:
+    """Return changes of a table, each with its step, key, value and times, and whether it is a deletion, as a flow."""
     if not changes:
         return nothing()
     steps, keys, values, spans, gone = zip(*changes, strict=True)
     start, end = (np.array(times, np.int64) for times in zip(*spans, strict=True))
     deletes = np.array(gone, np.bool_)
-    value = of_values([value for value, is_gone in zip(values, gone, strict=True) if not is_gone] or [None])
+    value = vector([value for value, is_gone in zip(values, gone, strict=True) if not is_gone] or [None])
     if deletes.any():
         value = value.take(np.where(deletes, MISSING, np.cumsum(~deletes) - 1), may_miss=True)
-    key = of_values(list(keys))
-    return Flow(np.array(steps, np.int64), value, start, end, None, key, deletes if deletes.any() else None)
+    return Flow(np.array(steps, np.int64), value, start, end, None, vector(keys), deletes if deletes.any() else None)
 
 
 def grouped(values: list[Any], counts: Ints | None) -> list[list[Any]]:

@@ -20,12 +20,13 @@ from cartesius.columns.bodies.coding import codes_under
 from cartesius.columns.bodies.computed import linking
 from cartesius.columns.bodies.vectorising import ColumnarBody, heading
 from cartesius.columns.stages.candidates import Parts
-from cartesius.columns.stages.rows import arrival, by_key, joined, nothing
+from cartesius.columns.stages.rows import all_of, arrival, by_key, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.stored_rows import check_noted, rows_of
 from cartesius.columns.streams.gate_columns import filtered
 from cartesius.columns.streams.shapes import OF_LOCKSTEP, Shape, shape_of
 from cartesius.columns.streams.zipping import flow_of
+from cartesius.columns.vectors.ordering import by_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,11 +35,9 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment
-    from cartesius.columns.vectors.vectors import Vector
+    from cartesius.columns.vectors.vectors import Ints, Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.plan.nodes import Node
-
-    Ints = NDArray[np.int64]
 
 
 class Stacking(Stage):
@@ -85,8 +84,7 @@ class Stacking(Stage):
             return Outcome(nothing(), state, 0)
         rows: list[Rows | None] = []
         for slot, before in zip(self.join.slots, state.retained, strict=True):
-            parts = [one for one in (before, filtered(self.shape, slot, arriving.get(slot.index))) if one is not None]
-            rows.append(joined(parts) if parts else None)
+            rows.append(all_of(before, filtered(self.shape, slot, arriving.get(slot.index))))
         codes, count = self._codes(rows)
         present = [one for one in rows if one is not None]
         if len(present) < len(rows):
@@ -213,8 +211,7 @@ def _matched(
     most = int(level.max(initial=0))
     if most:
         place = level if group is None else group[changes] * (most + 1) + level
-        few = int(place.max()) < 1 << 16
-        changes = changes[np.argsort(place.astype(np.uint16) if few else place, kind="stable")]
+        changes = changes[by_code(place, int(place.max()) + 1)]
     takes = is_last[changes]
     places = np.flatnonzero(takes)
     taken = np.zeros(len(is_mine), np.int64)

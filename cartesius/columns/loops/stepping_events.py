@@ -13,13 +13,11 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from cartesius.columns.loops.stepping_shapes import Shape
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.vectors.vectors import Ints
 
-    Ints = NDArray[np.int64]
     Part = tuple[Ints, Ints, Ints]
 
 

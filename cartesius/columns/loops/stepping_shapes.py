@@ -114,8 +114,7 @@ def read(join: Join, spans: Spans | None = None) -> Shape | str | None:
         return None
     if not isinstance(join.batch.output, Events | Rows):
         return None
-    reason = _objection(join)
-    if reason:
+    if reason := _objection(join):
         return reason
     try:
         return _read(join, spans)

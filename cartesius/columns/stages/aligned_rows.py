@@ -15,6 +15,7 @@ import numpy as np
 
 from cartesius.columns.stages.rows import BEFORE
 from cartesius.columns.stages.stored_rows import entries_of, rows_of
+from cartesius.columns.vectors.ordering import by_code, by_position, ranges
 from cartesius.data.queues import Queue
 
 if TYPE_CHECKING:
@@ -77,25 +78,17 @@ def released_by_key(
     least = counts[0]
     for other in counts[1:]:
         least = np.minimum(least, other)
-    total = int(least.sum())
-    within = np.arange(total) - np.repeat(np.cumsum(least) - least, least)  # ordinals, key by key
+    code, ordinal = ranges(np.zeros(count, np.int64), least)
     rows: list[Indices] = []
-    position = np.full(total, BEFORE, np.int64)
+    position = np.full(len(code), BEFORE, np.int64)
     for mine, n, at in zip(codes, counts, positions, strict=True):
-        by_key = np.argsort(mine.astype(np.uint16) if count <= 1 << 16 else mine, kind="stable")
-        chosen = by_key[np.repeat(np.cumsum(n) - n, least) + within]
+        by_key = by_code(mine, count)
+        chosen = by_key[(np.cumsum(n) - n)[code] + ordinal]
         rows.append(chosen)
         np.maximum(position, at[chosen], out=position)
-    code = np.repeat(np.arange(count), least)
-    order = _ranked(position, steps)
+    order = by_position(position, steps)
+    assert order is not None  # Invariant: a step has one release
     return Released(tuple([one[order] for one in rows]), position[order], code[order])
-
-
-def _ranked(position: NDArray[np.int64], steps: int) -> Indices:
-    """Return the order of distinct positions."""
-    at = np.full(steps, -1, np.int64)
-    at[position] = np.arange(len(position))
-    return at[at >= 0]
 
 
 def the_rest(rows: Rows, taken: Indices) -> Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from cartesius.columns.vectors.lanes import NEVER, Truth
 from cartesius.columns.vectors.vectors import CHANGE, MISSING, RECORD, Leaf, NotColumnar, Struct, Vector, concatenated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -144,15 +145,19 @@ def hull(parts: Sequence[Parts]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def window(*parts: Parts) -> Vector:
     """Return the windows of candidates: those of the first parts that are there."""
+    return first_there([part for part in parts if len(part.rows)] or parts, attrgetter("window"))
+
+
+def first_there(parts: Sequence[Parts], taken: Callable[[Parts], Vector]) -> Vector:
+    """Return what is ``taken`` of the first part of each candidate that is there."""
     first, *others = parts
     if first.missing is None or not others:
-        return first.window
+        return taken(first)
     n, chosen = len(first), np.full(len(first), MISSING, np.int64)
-    there = [part for part in parts if len(part.rows)]
-    for place, part in enumerate(there):
+    for place, part in enumerate(parts):
         is_there = chosen == MISSING if part.missing is None else (chosen == MISSING) & ~part.missing
         chosen[is_there] = np.flatnonzero(is_there) + place * n
-    return concatenated([part.window for part in there]).take(chosen)
+    return concatenated(map(taken, parts)).take(chosen)
 
 
 def whole(rows: Rows, key: Vector | None = None) -> Parts:

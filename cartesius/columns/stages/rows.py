@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columns.vectors.normalising import wrapped
+from cartesius.columns.vectors.ordering import by_code
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct, concatenated
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columns.vectors.vectors import Indices, Vector
-
-    Ints = NDArray[np.int64]
+    from cartesius.columns.vectors.vectors import Indices, Ints, Vector
 
 BEFORE: Final = -1
 """The position of a row that was there before the batch."""
@@ -95,6 +94,12 @@ class Rows:
         return sum(column.nbytes for column in columns) + (0 if self.window is None else self.window.nbytes)
 
 
+def all_of(*parts: Rows | None) -> Rows | None:
+    """Return rows one after the other, of which some may never have come; None: none has."""
+    there = [part for part in parts if part is not None]
+    return joined(there) if there else None
+
+
 def joined(parts: Sequence[Rows]) -> Rows:
     """Return rows one after the other; `NotColumnar` if their types differ."""
     parts = [part for part in parts if len(part)] or list(parts[:1])
@@ -146,6 +151,19 @@ class Flow:
 
     def __len__(self) -> int:
         return len(self.position)
+
+    def take(self, order: Ints) -> Flow:
+        """Return what is given, in an ``order`` that says where each stands."""
+        return Flow(
+            self.position[order],
+            self.value.take(order),
+            self.start[order],
+            self.end[order],
+            None if self.weight is None else self.weight[order],
+            None if self.key is None else self.key.take(order),
+            None if self.deletes is None else self.deletes[order],
+            None if self.turn is None else self.turn[order],
+        )
 
     def as_rows(self, number: int) -> Rows:
         """Return the changes of a table as rows of a slot bound to it, numbered from ``number``."""
@@ -210,7 +228,4 @@ def arrival(rows: Sequence[Rows], steps: int) -> Ints:
 
 def by_key(order: Ints, code: Ints, count: int) -> Ints:
     """Return an order of rows sorted by key, stably, given the code of each row, below ``count``."""
-    if not code.any():
-        return order
-    small = code.astype(np.uint16) if count <= 1 << 16 else code
-    return order[np.argsort(small[order], kind="stable")]
+    return order[by_code(code[order], count)] if code.any() else order

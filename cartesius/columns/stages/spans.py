@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columns.stages.rows import FAR, LAST
+from cartesius.columns.vectors.ordering import ranges
 from cartesius.columns.vectors.vectors import Leaf, Struct
 from cartesius.data.events import EARLIEST, Window
 from cartesius.plan.nodes import Regular
@@ -68,10 +69,7 @@ class Spans:
         if self.size == self.period and not self.is_bounded and (start is end or np.array_equal(start, end)):
             return None, last
         first = self._firsts(end)
-        counts = np.maximum(last - first + 1, 0)
-        rows = np.repeat(np.arange(len(start)), counts)
-        within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return rows, first[rows] + within
+        return ranges(first, np.maximum(last - first + 1, 0))
 
     def _firsts(self, end: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of the first window that has not ended by each time."""

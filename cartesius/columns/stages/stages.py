@@ -187,8 +187,9 @@ class Stage:
         return self.in_memory(state) if self.is_in_memory or type(self).store is Stage.store else None
 
     def in_memory(self, state: State) -> Counts:
-        """Return these of a state whose rows are in memory."""
-        return {slot.index: (count_of(rows), 0) for slot, rows in zip(self.join.slots, state.retained, strict=True)}
+        """Return these of a state whose rows are in memory, but for those that are kept once for all."""
+        rows = zip(self.join.slots, state.retained, strict=True)
+        return {slot.index: (count_of(own) if slot.kept is None else 0, 0) for slot, own in rows}
 
     def source(self) -> str:
         """Return the generated code, with the pattern it came from."""
@@ -197,12 +198,15 @@ class Stage:
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return the state that the objects hold; the types are those of what arrives."""
         like = {index: rows for index, rows in arriving.items() if len(rows)}
-        return State(tuple([load_rows(slot, like.get(slot.index)) for slot in self.join.slots]))
+        return State(tuple([self._load(slot, like.get(slot.index)) for slot in self.join.slots]))
+
+    def _load(self, slot: Slot, like: Rows | None) -> Rows | None:
+        return load_rows(slot, like)
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold the state; memories that are ``stored`` already, by id, are shared."""
         for slot, rows in zip(self.join.slots, state.retained, strict=True):
-            if id(slot.memory) not in stored:
+            if slot.kept is None and id(slot.memory) not in stored:
                 stored.add(id(slot.memory))
                 store_rows(self.join, slot, rows)
 

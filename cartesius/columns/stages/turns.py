@@ -45,8 +45,7 @@ def numbered(arriving: Mapping[int, Rows], moment: Moment) -> tuple[Mapping[int,
     position = np.concatenate([rows.position for rows in arriving.values()])
     turn = np.concatenate([turns_of(rows) for rows in arriving.values()])
     order = np.lexsort((turn, position))
-    is_first = np.ones(len(order), np.bool_)
-    is_first[1:] = (np.diff(position[order]) > 0) | (np.diff(turn[order]) > 0)
+    is_first = begins(position[order], turn[order])
     step = np.empty(len(order), np.int64)
     step[order] = np.cumsum(is_first) - 1
     steps = Steps(position[order][is_first], turn[order][is_first])

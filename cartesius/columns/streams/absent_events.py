@@ -19,7 +19,7 @@ from cartesius.columns.bodies.coding import codes_under
 from cartesius.columns.bodies.computed import Keys
 from cartesius.columns.bodies.vectorising import ColumnarBody, heading
 from cartesius.columns.stages.candidates import Parts, whole
-from cartesius.columns.stages.rows import Flow, joined, no_rows, nothing
+from cartesius.columns.stages.rows import Flow, all_of, no_rows, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State, count_of
 from cartesius.columns.stages.stored_rows import entries_of, load_rows, rows_of, store_rows
 from cartesius.columns.streams.expiring import first_asked
@@ -37,14 +37,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columns.bodies.computed import Component
+    from cartesius.columns.bodies.computed import Equals
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Counts, Moment
-    from cartesius.columns.vectors.vectors import Vector
+    from cartesius.columns.vectors.vectors import Ints, Vector
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
-
-    Ints = NDArray[np.int64]
 
 _BITS: Final = 62
 _KNOWN: Final = frozenset({KeyBy, Never})
@@ -69,7 +67,7 @@ class NotAfter(Stage):
     keeps_time = True
     gives_turns = True
 
-    def __init__(self, join: Join, never: Installed, keys: Keys, components: list[Component]) -> None:
+    def __init__(self, join: Join, never: Installed, keys: Keys, components: list[Equals]) -> None:
         super().__init__(join)
         self.never = never
         node: Any = never.node
@@ -89,8 +87,8 @@ class NotAfter(Stage):
         fresh = arriving.get(self.anchor.index)
         if fresh is not None and len(fresh):  # a body is asked when a row is complete, whether or not it comes
             self._values(whole(fresh, self._keys_for_body(fresh)))
-        held = _together(before.rows, fresh)
-        absent = _together(state.retained[self.absent.index], arriving.get(self.absent.index))
+        held = all_of(before.rows, fresh)
+        absent = all_of(state.retained[self.absent.index], arriving.get(self.absent.index))
         if moment.clock is None or not moment.meets_deadlines or not len(moment.clock):
             return Outcome(nothing(), self._state(held, absent, before.forgotten), count_of(fresh))
         now, flow, forgotten = moment.clock[-1], nothing(), before.forgotten
@@ -268,11 +266,6 @@ def _by_key_and_time(codes: Ints, count: int, times: Ints, places: Ints) -> Ints
 
 def _last(forgotten: float, ends: Ints) -> float:
     return max(forgotten, int(ends.max())) if len(ends) else forgotten
-
-
-def _together(before: Rows | None, coming: Rows | None) -> Rows | None:
-    there = [one for one in (before, coming) if one is not None and len(one)]
-    return joined(there) if there else None
 
 
 def absence_stage(join: Join) -> Stage | str | None:

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.rows import Rows
+    from cartesius.columns.vectors.vectors import Ints
     from cartesius.plan.facts import Bound
-
-    Ints = NDArray[np.int64]
 
 _FEW: Final = 8
 

@@ -15,16 +15,14 @@ import attrs
 import numpy as np
 
 from cartesius.columns.stages.rows import BEFORE
+from cartesius.columns.vectors.ordering import ranges
 from cartesius.columns.vectors.vectors import NotColumnar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from cartesius.columns.vectors.vectors import Ints
     from cartesius.plan.facts import Bound
-
-    Ints = NDArray[np.int64]
 
 FAR: Final = 1 << 61
 """A duration that is longer than any two times that columns know are apart; what exceeds it is left to Python."""
@@ -137,9 +135,8 @@ def near(
             since, until = np.minimum(since, span), np.maximum(until, -1)
             begin = np.searchsorted(side.places, code + since)
             n_each = np.maximum(np.searchsorted(side.places, code + until, side="right") - begin, 0)
-            within = np.arange(int(n_each.sum())) - np.repeat(np.cumsum(n_each) - n_each, n_each)
-            parts = {index: np.repeat(mine, n_each) for index, mine in parts.items()}
-            parts[slot] = side.rows[np.repeat(begin, n_each) + within]
+            of, others = ranges(begin, n_each)
+            parts = {index: mine[of] for index, mine in parts.items()} | {slot: side.rows[others]}
             parts = _satisfying(parts, slot, bounds, starts, ends)
         if len(parts) == n:
             for slot in range(n):

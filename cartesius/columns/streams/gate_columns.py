@@ -13,7 +13,7 @@ import numpy as np
 from cartesius.columns.bodies.coding import codes_of
 from cartesius.columns.bodies.computed import of_predicates
 from cartesius.columns.stages.aligned_rows import Released, released, released_by_key, the_rest
-from cartesius.columns.stages.rows import Rows, joined
+from cartesius.columns.stages.rows import Rows, all_of
 from cartesius.columns.vectors.vectors import NotColumnar
 
 if TYPE_CHECKING:
@@ -60,10 +60,7 @@ def through(
     Raises:
         NotColumnar: More would be held than the gate has room for.
     """
-    waiting: dict[int, Rows | None] = {}
-    for slot in gate.slots:
-        parts = [one for one in (held[slot], coming[slot]) if one is not None]
-        waiting[slot] = joined(parts) if parts else None
+    waiting = {slot: all_of(held[slot], coming[slot]) for slot in gate.slots}
     present = [one for one in waiting.values() if one is not None]
     codes, count = _codes(gate, waiting)
     if len(present) < len(gate.slots):

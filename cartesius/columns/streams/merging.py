@@ -8,21 +8,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pyarrow as pa
 
 from cartesius.columns.bodies.vectorising import ColumnarBody, heading
 from cartesius.columns.stages.candidates import Parts
-from cartesius.columns.stages.rows import Rows, nothing
+from cartesius.columns.stages.rows import no_rows, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.streams.gate_columns import filtered
 from cartesius.columns.streams.shapes import Shape, shape_of
 from cartesius.columns.streams.zipping import flow_of
-from cartesius.columns.vectors.vectors import MISSING, Leaf
+from cartesius.columns.vectors.vectors import MISSING
 from cartesius.plan.nodes import Complete, Let, Now, Separate, TakeOrder, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment
     from cartesius.correlations.join_shape import Join
 
@@ -50,19 +50,13 @@ class Merge(Stage):
             if mine is not None:
                 number[mine.position] = slot.index
                 row[mine.position] = np.arange(len(mine))
-            rows.append(mine if mine is not None and len(mine) else _one_missing())
+            rows.append(no_rows() if mine is None else mine)
         position = np.flatnonzero(number >= 0)
         if not len(position):
             return Outcome(nothing(), state, 0)
         number, row = number[position], row[position]
         parts = [Parts(mine, np.where(number == index, row, MISSING), may_miss=True) for index, mine in enumerate(rows)]
         return Outcome(flow_of(self.body, parts, position), state, len(position))
-
-
-def _one_missing() -> Rows:
-    """Return a row that is never a part, where none comes."""
-    none = np.zeros(1, np.int64)
-    return Rows(Leaf(pa.nulls(1)), none, none, none, none, none)
 
 
 def merge_stage(join: Join) -> Stage | str | None:

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import numpy as np
 
-from cartesius.columns.stages.rows import BEFORE
+from cartesius.columns.stages.rows import BEFORE, arrival
 from cartesius.columns.streams.band_pairs import FAR, near
 from cartesius.columns.streams.bands import KNOWN_OF_BANDS, Near, in_order
 from cartesius.columns.streams.shapes import Shape, shape_of
 from cartesius.columns.vectors.ordering import ascends, by_code
-from cartesius.columns.vectors.vectors import MISSING, NotColumnar
+from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.plan.nodes import InSequence, Until, Within
 
 if TYPE_CHECKING:
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment, Stage
+    from cartesius.columns.vectors.vectors import Ints
     from cartesius.correlations.join_shape import Join
-
-    Ints = NDArray[np.int64]
 
 _KNOWN: Final = KNOWN_OF_BANDS | {InSequence}
 
@@ -126,16 +125,7 @@ def _line(rows: Sequence[Rows], codes: Sequence[Ints], nobody: int, steps: int) 
     if any(one.end is not one.start and (one.end != one.start).any() for one in rows):
         raise NotColumnar("events last, so that the next one is not the one that comes next")
     firsts = [0, *np.cumsum([len(one) for one in rows]).tolist()]
-    place = np.full(steps, MISSING, np.int32)  # a step has one event
-    retained = []
-    for one, first in zip(rows, firsts, strict=False):
-        n = int(np.searchsorted(one.position, BEFORE, side="right"))
-        retained.append(np.arange(first, first + n, dtype=np.int32))
-        place[one.position[n:]] = np.arange(first + n, first + len(one), dtype=np.int32)
-    order = place[place != MISSING]
-    if len(order) < firsts[-1]:
-        number = np.concatenate([one.number[: len(before)] for one, before in zip(rows, retained, strict=True)])
-        order = np.concatenate([np.concatenate(retained)[np.argsort(number)], order])
+    order = arrival(rows, steps).astype(np.int32)
     code = np.concatenate(codes, dtype=np.int32)[order]
     if (code == nobody).any():
         order, code = order[code != nobody], code[code != nobody]

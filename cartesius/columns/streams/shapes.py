@@ -14,7 +14,7 @@ from cartesius.plan.nodes import OF_PRODUCTS, Let, Lockstep, Newest, Node, Now, 
 from cartesius.results.outputs import Events
 
 if TYPE_CHECKING:
-    from cartesius.columns.bodies.computed import Column, Component
+    from cartesius.columns.bodies.computed import Column, Equals
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
 
@@ -54,7 +54,7 @@ class Shape:
     slots: tuple[Keeping, ...]
     aligned: tuple[tuple[Installed, tuple[int, ...]], ...]
     keys: Keys
-    components: list[Component]
+    components: list[Equals]
     spaces: tuple[int, ...]
     is_oldest_first: bool
 
@@ -63,8 +63,7 @@ def shape_of(join: Join, known: frozenset[type[Node]]) -> Shape | str | None:
     """Return the shape of a correlation of streams, or why it has none; None: there is more than these meanings."""
     if not {type(one.node) for one in join.installed} <= known:
         return None
-    reason = _objection(join)
-    if reason:
+    if reason := _objection(join):
         return reason
     slots = tuple([Keeping() for _ in join.slots])
     aligned: list[tuple[Installed, tuple[int, ...]]] = []

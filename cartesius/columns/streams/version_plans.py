@@ -25,10 +25,7 @@ from cartesius.results.views import View
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cartesius.columns.bodies.computed import Column
     from cartesius.columns.lifetimes.chaining import Turn
-    from cartesius.columns.stages.rows import Rows
-    from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.join_shape import Join
 
 OF_VERSIONS: Final = OF_PRODUCTS - {Uses, Lockstep} | OF_JOINS
@@ -99,8 +96,7 @@ def plan_of(join: Join, known: frozenset[type[Node]] = OF_VERSIONS) -> Plan | st
     """Return how a correlation of streams with memories is computed, or why it is not; None: it is none."""
     if not {type(one.node) for one in join.installed} <= known or all(slot.is_table for slot in join.slots):
         return None
-    reason = _objection(join)
-    if reason:
+    if reason := _objection(join):
         return reason
     memories = [memory_of(join, slot) for slot in join.slots]
     kept = [one for one in memories if isinstance(one, Memory)]
@@ -211,7 +207,7 @@ def _edges(join: Join, keys: Keys) -> list[tuple[int | None, Edge]]:
     for link in join.bindings.links:
         if link.is_key:
             space = link.left_position
-            one, other = (_of_space(keys, space, slot) for slot in (link.left, link.right))
+            one, other = keys.column(space, link.left), keys.column(space, link.right)
             found.append((space, Edge(link.left, link.right, one, other, skips_null=True)))
             continue
         sides = [(slots[name], side) for name, side in next(equalities)]
@@ -219,13 +215,6 @@ def _edges(join: Join, keys: Keys) -> list[tuple[int | None, Edge]]:
         left, right = (slot.index for slot, _ in sides)
         found.append((None, Edge(left, right, one, other, link.skips_null)))
     return found
-
-
-def _of_space(keys: Keys, space: int, slot: int) -> Column:
-    def column(rows: Rows) -> Vector:
-        return keys.in_space(space, slot, rows)
-
-    return column
 
 
 def _conditions(join: Join) -> tuple[list[tuple[int, Code]], dict[frozenset[int], list[Code]]]:

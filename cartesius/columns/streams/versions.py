@@ -8,6 +8,7 @@ Source: DESIGN 4; SEMANTICS 1.2, 1.3, 1.6, 1.9, 1.13 and 2.6.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -19,14 +20,14 @@ from cartesius.columns.bodies.vectorising import ColumnarBody, heading
 from cartesius.columns.lifetimes.carrying import Rule, find, places_of
 from cartesius.columns.lifetimes.chaining import Joining
 from cartesius.columns.lifetimes.emitting import Emissions, as_changes, as_events, causes, in_order
-from cartesius.columns.lifetimes.overlap import FOREVER, NONE, TooMany
-from cartesius.columns.stages.candidates import Parts, whole
+from cartesius.columns.lifetimes.overlap import FOREVER, TooMany
+from cartesius.columns.stages.candidates import Parts, first_there, whole
 from cartesius.columns.stages.rows import Flow, Rows, has_several_steps, no_rows, nothing, one_after_the_other
 from cartesius.columns.stages.stages import Moment, Outcome, Stage, State
 from cartesius.columns.streams.version_plans import OF_VERSIONS, Plan, plan_of
 from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.lanes import holds
-from cartesius.columns.vectors.vectors import NotColumnar, concatenated
+from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.expressions.expressions import Expression, KeyOf, children
 from cartesius.plan.nodes import Now
 
@@ -271,16 +272,7 @@ class VersionJoin(Stage):
 
     def _shown_key(self, parts: Sequence[Parts]) -> Vector:
         """Return the key of the first slot that has a part, of those that the table is keyed by."""
-        first, *others = [parts[slot] for slot in self.plan.shown]
-        if first.missing is None or not others:
-            return first.key
-        keys = concatenated([part.key for part in (first, *others)])
-        n = len(first)
-        chosen = np.full(n, NONE, np.int64)
-        for place, part in enumerate((first, *others)):
-            is_there = chosen == NONE if part.missing is None else (chosen == NONE) & ~part.missing
-            chosen[is_there] = np.flatnonzero(is_there) + place * n
-        return keys.take(chosen)
+        return first_there([parts[slot] for slot in self.plan.shown], attrgetter("key"))
 
 
 def _keys_in(expression: Expression) -> frozenset[str]:

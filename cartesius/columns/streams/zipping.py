@@ -18,9 +18,10 @@ import numpy as np
 from cartesius.columns.bodies.coding import codes_of
 from cartesius.columns.bodies.computed import linking
 from cartesius.columns.bodies.vectorising import ColumnarBody, heading
+from cartesius.columns.lifetimes.emitting import Emissions, as_events
 from cartesius.columns.stages.aligned_rows import load_held, released, released_by_key, store_held, the_rest
-from cartesius.columns.stages.candidates import Parts, hull
-from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing
+from cartesius.columns.stages.candidates import Parts
+from cartesius.columns.stages.rows import BEFORE, Flow, Rows, all_of, joined, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State, left_of
 from cartesius.columns.streams.gate_columns import filtered
 from cartesius.columns.streams.shapes import OF_LOCKSTEP, Shape, shape_of
@@ -93,9 +94,7 @@ class Zip(Stage):
         held: dict[int, Rows | None] = state.more
         rows: list[Rows | None] = []
         for slot in self.join.slots:
-            mine = filtered(self.shape, slot, arriving.get(slot.index))
-            parts = [one for one in (held.get(slot.index), mine) if one is not None]
-            rows.append(joined(parts) if parts else None)
+            rows.append(all_of(held.get(slot.index), filtered(self.shape, slot, arriving.get(slot.index))))
         present = [one for one in rows if one is not None and len(one)]
         if len(present) < len(rows):
             waiting = [None if one is None else one.as_retained() for one in rows]
@@ -148,7 +147,7 @@ class Zip(Stage):
             if component.space in self.shape.spaces:
                 holds = found.code != nobody
             else:
-                sides = [[column(mine)] for column, mine in zip(component.columns, rows, strict=True)]
+                sides = [[component.columns[slot](mine)] for slot, mine in enumerate(rows)]
                 codes, _ = encoded(sides, skips_null=component.skips_null)
                 first, *others = [mine[chosen] for mine, chosen in zip(codes, found.rows, strict=True)]
                 holds = first != NEVER
@@ -163,11 +162,7 @@ def flow_of(body: ColumnarBody, parts: Sequence[Parts], position: NDArray[np.int
     if body.has_condition:
         holds = body.holds(parts)
         parts, position = [part.chosen(holds) for part in parts], position[holds]
-    value, counts = body.values(parts)
-    start, end = hull(parts)
-    if counts is not None:
-        position, start, end = (np.repeat(one, counts) for one in (position, start, end))
-    return Flow(position, value, start, end)
+    return as_events(Emissions(parts, position), body)
 
 
 def zip_stage(join: Join, known: frozenset[type[Node]] = OF_LOCKSTEP) -> Stage | str | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from cartesius.columns.stages.rows import Flow, nothing
+from cartesius.columns.lifetimes.table_results import flow_of
 from cartesius.columns.tables.cells import entries_of
 from cartesius.columns.vectors.objects import Objects
 from cartesius.columns.vectors.vectors import NotColumnar
@@ -23,6 +23,7 @@ from cartesius.results.unchanged_values import is_unchanged
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from cartesius.columns.stages.rows import Flow
     from cartesius.columns.tables.timelines import Found
     from cartesius.correlations.join_shape import Join
     from cartesius.results.outputs import Span
@@ -98,7 +99,7 @@ class ToGroups:
                 (combine(total, element), number + 1) if is_given else (combine(total, inverse(element)), number - 1)
             )
         self._settle(now, mentioned, totals, changes)
-        return flow_of(changes), totals
+        return flow_of(changes, Objects), totals
 
     def _settle(
         self,
@@ -119,14 +120,3 @@ class ToGroups:
             value = finish(total)
             if before is None or not is_unchanged(finish(before[0]), value):
                 changes.append((step, key, value, span, False))
-
-
-def flow_of(changes: list[tuple[int, Any, Any, Span, bool]]) -> Flow:
-    """Return changes of a table, each with its step, key, value and times, and whether it is a deletion, as a flow."""
-    if not changes:
-        return nothing()
-    steps, keys, values, spans, gone = zip(*changes, strict=True)
-    start, end = (np.array(times, np.int64) for times in zip(*spans, strict=True))
-    deletes = np.array(gone, np.bool_)
-    columns = (Objects(keys), deletes if deletes.any() else None)
-    return Flow(np.array(steps, np.int64), Objects(values), start, end, None, *columns)

@@ -45,11 +45,9 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.candidates import Parts
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment, Stage
-    from cartesius.columns.vectors.vectors import Vector
+    from cartesius.columns.vectors.vectors import Ints, Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Candidate, Entry
-
-    Ints = NDArray[np.int64]
 
 
 @attrs.frozen(eq=False)

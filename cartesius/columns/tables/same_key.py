@@ -19,7 +19,7 @@ from cartesius.columns.tables.table_rows import NOTHING, by_key, changes_somethi
 from cartesius.columns.tables.table_stages import TableStage
 from cartesius.columns.tables.timelines import Found, Timeline, shown
 from cartesius.columns.vectors.key_codes import NEVER, encoded
-from cartesius.columns.vectors.ordering import begins, by_code, by_position
+from cartesius.columns.vectors.ordering import begins, by_code, by_position, ends
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class SameKey(TableStage):
             code, position, parts = code[keep], position[keep], [part[keep] for part in parts]
             first = begins(code)
         if not is_single:
-            keep = np.append(begins(code, position)[1:], True)[: len(code)]
+            keep = ends(code, position)
             code, position, parts = code[keep], position[keep], [part[keep] for part in parts]
             first = begins(code)
         timeline = Timeline(position, first, parts, self._exists(parts), position != BEFORE)

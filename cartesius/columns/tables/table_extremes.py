@@ -36,10 +36,8 @@ if TYPE_CHECKING:
 
     from cartesius.columns.tables.cells import Cells
     from cartesius.columns.tables.timelines import Found
-    from cartesius.columns.vectors.vectors import Indices, Vector
+    from cartesius.columns.vectors.vectors import Indices, Ints, Vector
     from cartesius.correlations.join_shape import Join
-
-    Ints = NDArray[np.int64]
 
 
 @attrs.frozen(eq=False)

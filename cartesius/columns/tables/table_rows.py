@@ -13,10 +13,10 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.stages.rows import Rows, joined
+from cartesius.columns.stages.rows import Rows, joined, no_rows
 from cartesius.columns.vectors.ordering import begins, by_code, last_of_each
 from cartesius.columns.vectors.sameness import unchanged
-from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, concatenated
+from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from cartesius.columns.vectors.vectors import Indices, Vector
 
 _NONE: Final = np.zeros(0, np.int64)
-_ONE: Final = np.zeros(1, np.int64)
-_PADDING: Final = Rows(Leaf(pa.nulls(1)), _ONE, _ONE, _ONE, _ONE, _ONE)
 
 
 @attrs.frozen(eq=False)
@@ -33,7 +31,7 @@ class Versions:
     """All versions of one slot's rows, in order of arrival.
 
     Args:
-        rows: Their columns; where there are none, one row that nobody refers to.
+        rows: Their columns.
         target: Which row holds from there on: itself, or `MISSING` if it is a deletion.
         position: In which step each comes; empty where there are none.
     """
@@ -70,7 +68,7 @@ def versions(before: Rows | None, coming: Rows | None) -> Versions:
     """Return the versions of a slot."""
     parts = [one for one in (before, coming) if one is not None and len(one)]
     if not parts:
-        return Versions(_PADDING, _NONE, _NONE)
+        return Versions(no_rows(), _NONE, _NONE)
     if len(parts) == 2 and parts[1].deletes is not None and parts[1].deletes.all():
         nothing = np.full(len(parts[1]), MISSING, np.int64)  # of deletions alone the types are not known
         parts[1] = attrs.evolve(parts[1], payload=parts[0].payload.take(nothing, may_miss=True))
@@ -157,14 +155,3 @@ def changes_something(them: Versions, ordered: ByKey) -> NDArray[np.bool_]:
 def has_null(vector: Vector) -> bool:
     """Whether some value is None."""
     return vector.valid is not None
-
-
-def first_present(keys: list[Vector], choice: list[Indices]) -> tuple[Vector, Indices]:
-    """Return vectors together, and which of the values each choice is: that of the first vector that is not missing."""
-    if len(keys) == 1:
-        return keys[0], choice[0]
-    offset, found = 0, np.full(len(choice[0]), MISSING, np.int64)
-    for key, indices in zip(keys, choice, strict=True):
-        found = np.where((found == MISSING) & (indices != MISSING), indices + offset, found)
-        offset += len(key)
-    return concatenated(keys), found

@@ -15,12 +15,12 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.bodies.computed import of_predicates, once
+from cartesius.columns.bodies.computed import linking, of_predicates, once
 from cartesius.columns.bodies.vectorising import ColumnarBody
 from cartesius.columns.lifetimes.lifetimes import predicates_of
 from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.stages.stages import Stage, State
-from cartesius.columns.stages.stored_rows import checked_keys, load_rows, store_rows
+from cartesius.columns.stages.stored_rows import checked_keys, load_rows
 from cartesius.columns.tables.table_rows import versions
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.key_codes import nulls
@@ -29,7 +29,6 @@ from cartesius.data.generated import commented
 from cartesius.data.null_values import is_null
 from cartesius.data.records import wrap
 from cartesius.expressions.value_functions import of_value
-from cartesius.language.lists import equality_of
 from cartesius.language.reactives import Undeclared
 from cartesius.plan.nodes import Announce, Fold, Let, Recall, Upsert
 from cartesius.storage.conservation import Fate
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.rows import Flow
-    from cartesius.columns.stages.stages import Counts
     from cartesius.columns.tables.table_rows import Versions
     from cartesius.columns.tables.timelines import Found
     from cartesius.columns.vectors.vectors import Vector
@@ -82,6 +80,7 @@ class TableStage(Stage):
         missing: Of each slot whether its part may be missing.
     """
 
+    is_in_memory = True
     how = ""
     tells_gates = False  # whether it tells what a gate of one slot has dropped
     roots: Sequence[int] = ()  # the slots whose rows have the keys of the table's; none: it does not know
@@ -90,8 +89,7 @@ class TableStage(Stage):
         super().__init__(join)
         self.output = output
         self.missing = missing
-        conditions = join.pattern.conditions
-        self.body = ColumnarBody(join, [one for one in conditions if equality_of(one, join.pattern.lists) is not None])
+        self.body = ColumnarBody(join, linking(join))
         self.is_transient = any(isinstance(one.node, Recall) for one in join.installed)
         self.is_read_only = join.batch.is_read_only
         self.keys: dict[int, Any] = {
@@ -165,17 +163,9 @@ class TableStage(Stage):
             return rows
         return rows.take(np.flatnonzero([key in keys for key in there.to_list()]))
 
-    def counts(self, state: State) -> Counts:
-        """Return how many rows are in memory; what is kept once for all is in none."""
-        found = self.in_memory(state)
-        return {slot.index: (0, 0) if slot.kept is not None else found[slot.index] for slot in self.join.slots}
-
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold the rows."""
-        for slot, rows in zip(self.join.slots, state.retained, strict=True):
-            if slot.kept is None and id(slot.memory) not in stored:
-                stored.add(id(slot.memory))
-                store_rows(self.join, slot, rows)
+        super().store(state, stored)
         self.output.store(self.join, state.more)
 
     def tells(self, slot: Slot) -> frozenset[Fate | None]:

@@ -11,14 +11,14 @@ Source: SEMANTICS 1.10, 2.2 and 2.8.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
-from cartesius.columns.stages.candidates import Parts, hull
+from cartesius.columns.stages.candidates import Parts, first_there, hull
 from cartesius.columns.stages.rows import Flow, nothing
-from cartesius.columns.tables.table_rows import first_present
 from cartesius.columns.vectors.ordering import by_position, by_several
 from cartesius.columns.vectors.sameness import unchanged_since
 from cartesius.columns.vectors.vectors import MISSING
@@ -162,7 +162,8 @@ def changes(found: Found, keyed: Sequence[int], steps: int) -> Flow:
     there = [slot for slot in keyed if len(them[slot])]
     if not there:
         return nothing()
-    key, chosen = first_present([them[slot].key for slot in there], [timeline.parts[slot][has_row] for slot in there])
+    parts = _parts(timeline, them, has_row)
+    key = first_there([parts[slot] for slot in there], attrgetter("key"))
     deletes, index = None, what.index[states]
     if updates.all():
         first, last = hull(_parts(timeline, them, states))
@@ -173,7 +174,7 @@ def changes(found: Found, keyed: Sequence[int], steps: int) -> Flow:
         first, last = hull(_parts(timeline, them, states[updates]))
         start[updates], end[updates] = np.minimum(start[updates], first), np.maximum(end[updates], last)
         value = what.value.take(np.where(updates, index, MISSING), may_miss=True)
-    return Flow(timeline.position[states], value, start, end, None, key.take(chosen), deletes)
+    return Flow(timeline.position[states], value, start, end, None, key, deletes)
 
 
 def mentioned(found: Found, showed: NDArray[np.bool_], states: Indices, last: int, steps: int) -> Indices:

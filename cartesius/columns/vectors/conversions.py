@@ -15,7 +15,7 @@ from cartesius.data.records import Record, fields_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cartesius.columns.vectors.vectors import Indices, Vector
+    from cartesius.columns.vectors.vectors import Vector
 
 
 def of_values(values: Sequence[Any], like: Vector | None = None) -> Vector:
@@ -25,8 +25,7 @@ def of_values(values: Sequence[Any], like: Vector | None = None) -> Vector:
         values: What it is to stand for.
         like: A vector whose Arrow types are taken where the values fit; otherwise `NotColumnar` is raised.
     """
-    vector = _like(values, like) if like is not None else _inferred(values)
-    return vector
+    return _inferred(values) if like is None else _like(values, like)
 
 
 def _inferred(values: Sequence[Any]) -> Vector:
@@ -91,7 +90,7 @@ def _like(values: Sequence[Any], like: Vector) -> Vector:
             kinds = {type(value) for value in values if value is not None}
             found = _struct_of(values) if len(kinds) == 1 and kinds <= _WITH_FIELDS else None
         else:
-            found = like.take(_none(values), may_miss=True)
+            found = like.take(np.full(len(values), MISSING), may_miss=True)
         if found is None or (found.kind, found.names) != (like.kind, like.names):
             raise NotColumnar("retained values have other fields than those that come")
         items = [_like(mine.to_list(), its) for mine, its in zip(found.items, like.items, strict=True)]
@@ -107,10 +106,6 @@ def _like(values: Sequence[Any], like: Vector) -> Vector:
     if list(map(_exactly, leaf.to_list())) != list(map(_exactly, values)):
         raise NotColumnar(f"retained values are of another type than {like.type}")
     return leaf
-
-
-def _none(values: Sequence[Any]) -> Indices:
-    return np.full(len(values), MISSING, np.int64)
 
 
 def _exactly(value: Any) -> Any:

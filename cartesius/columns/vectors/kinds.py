@@ -25,28 +25,7 @@ def _unpacked(text: str) -> Any:
     return unpack(json.loads(text))
 
 
-def _object(names: tuple[str, ...], parameter: str) -> Callable[[tuple[Any, ...]], Any]:
-    function = Made(registered(parameter), names)
-    return lambda values: function(*values)
-
-
-def _present(names: tuple[str, ...], _: str) -> Callable[[tuple[Any, ...]], Any]:
-    function = Present(names)
-    return lambda values: function(*values)
-
-
-def _chained(names: tuple[str, ...], _: str) -> Callable[[tuple[Any, ...]], Any]:
-    function = Chained(names)
-    return lambda values: function(*values)
-
-
-def _names(_: tuple[str, ...], parameter: str) -> Callable[[tuple[Any, ...]], Any]:
-    function = Names(tuple(json.loads(parameter)))
-    return lambda values: function(*values)
-
-
-def _labelled(names: tuple[str, ...], parameter: str) -> Callable[[tuple[Any, ...]], Any]:
-    function = Labelled(tuple(zip(names, json.loads(parameter), strict=True)))
+def _of_all(function: Callable[..., Any]) -> Callable[[tuple[Any, ...]], Any]:
     return lambda values: function(*values)
 
 
@@ -74,14 +53,14 @@ MAKERS: Final[dict[str, Callable[[tuple[str, ...], str], Callable[[tuple[Any, ..
     "marked": _marked,
     "dict": lambda names, _: lambda values: dict(zip(names, values, strict=True)),
     "tuple": lambda names, _: tuple,
-    "interval": lambda names, _: lambda values: Interval(*values),
-    "window": lambda names, _: lambda values: Window(*values),
+    "interval": lambda names, _: _of_all(Interval),
+    "window": lambda names, _: _of_all(Window),
     "change": lambda names, _: lambda values: Delete(values[0]) if values[2] else Update(*values[:2]),
-    "made": _object,
-    "present": _present,
-    "chained": _chained,
-    "names": _names,
-    "labelled": _labelled,
+    "made": lambda names, kind: _of_all(Made(registered(kind), names)),
+    "present": lambda names, _: _of_all(Present(names)),
+    "chained": lambda names, _: _of_all(Chained(names)),
+    "names": lambda _, given: _of_all(Names(tuple(json.loads(given)))),
+    "labelled": lambda names, notes: _of_all(Labelled(tuple(zip(names, json.loads(notes), strict=True)))),
 }
 """How the values of a kind of struct are made: of the names of the fields, and the parameter."""
 READERS: Final[dict[str, Callable[[str], Callable[[list[Any]], list[Any]]]]] = {

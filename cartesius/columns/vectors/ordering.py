@@ -30,7 +30,7 @@ _FEW: Final = 1 << 12
 LAST: Final = np.iinfo(np.int64).max
 
 
-def by_code(codes: NDArray[np.int64], count: int) -> Indices:
+def by_code(codes: NDArray[Any], count: int) -> Indices:
     """Return the stable order of codes in ``range(count)``."""
     if count <= 1:
         return np.arange(len(codes))
@@ -39,7 +39,7 @@ def by_code(codes: NDArray[np.int64], count: int) -> Indices:
     bits = len(codes).bit_length()
     if bits + count.bit_length() > _BITS:
         return np.argsort(codes, kind="stable")
-    packed = (codes << bits) | np.arange(len(codes))
+    packed = (codes.astype(np.int64, copy=False) << bits) | np.arange(len(codes))
     packed.sort()
     return packed & ((1 << bits) - 1)
 
@@ -115,6 +115,21 @@ def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
     return found
 
 
+def ends(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where one of the columns differs from its next value."""
+    return np.append(begins(*columns)[1:], True)[: len(columns[0])]
+
+
+def ranges(first: Indices, lengths: Indices) -> tuple[Indices, Indices]:
+    """Return of each of some rows the numbers from its first one on, with the number of the row beside each.
+
+    >>> [found.tolist() for found in ranges(np.array([7, 0, 3]), np.array([2, 0, 1]))]
+    [[0, 0, 2], [7, 8, 3]]
+    """
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    return row, np.arange(len(row)) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
+
+
 def bisected(ordered: NDArray[np.int64], asked: NDArray[np.int64]) -> Indices:
     """Return how many of the ordered numbers are at most what is asked, for each."""
     if len(asked) < _FEW:
@@ -139,8 +154,7 @@ class Segments:
         self.size = len(codes)
         self.order: Indices | None = None if count == 1 else by_code(codes, count)
         in_order = codes if self.order is None else codes[self.order]
-        self.is_head = np.ones(self.size, np.bool_)
-        np.not_equal(in_order[1:], in_order[:-1], out=self.is_head[1:])
+        self.is_head = begins(in_order)
 
     @cached_property
     def heads(self) -> Indices:

@@ -46,16 +46,8 @@ def unchanged_since(vector: Vector) -> NDArray[np.bool_]:
     """Return which values are what the one before is; the first is not."""
     same = np.zeros(len(vector), np.bool_)
     if len(vector) > 1:
-        same[1:] = unchanged(part(vector, 0, len(vector) - 1), part(vector, 1, len(vector) - 1))
+        same[1:] = unchanged(vector.slice(0, len(vector) - 1), vector.slice(1, len(vector)))
     return same
-
-
-def part(vector: Vector, start: int, length: int) -> Vector:
-    """Return ``length`` values from ``start``, without copying them."""
-    if isinstance(vector, Leaf):
-        return vector.slice(start, start + length)
-    valid = None if vector.valid is None else vector.valid[start : start + length]
-    return Struct(vector.kind, vector.names, [part(item, start, length) for item in vector.items], length, valid)
 
 
 def _equal(old: Leaf, new: Leaf) -> NDArray[np.bool_]:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Mask: TypeAlias = "NDArray[np.bool_] | None"  # None: all of them
-    Indices: TypeAlias = "NDArray[np.int64]"
+    Ints: TypeAlias = "NDArray[np.int64]"
+    Indices: TypeAlias = Ints
 
 KIND: Final = b"cartesius"
 """The key of a field's metadata that says which Python values its structs, or texts, stand for."""

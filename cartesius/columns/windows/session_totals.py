@@ -18,7 +18,7 @@ import numpy as np
 from cartesius.analysis.windowed_rows import are_by_keys, totalled_by
 from cartesius.columns.bodies.computed import Keys
 from cartesius.columns.bodies.vectorising import heading
-from cartesius.columns.stages.rows import BEFORE, FAR, Flow, Rows, joined, nothing
+from cartesius.columns.stages.rows import BEFORE, FAR, Flow, Rows, all_of, nothing
 from cartesius.columns.stages.spans import until
 from cartesius.columns.stages.stages import Outcome, Stage, State, count_of
 from cartesius.columns.stages.stored_rows import entries_of
@@ -42,12 +42,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.stages import Counts, Moment
-    from cartesius.columns.vectors.vectors import Vector
+    from cartesius.columns.vectors.vectors import Ints, Vector
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
-
-    Ints = NDArray[np.int64]
 
 _KNOWN = {Sessions, KeyBy, Aggregate, TakeBack, Now}
 
@@ -71,10 +69,9 @@ class SessionTotals(Stage):
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Hold what comes, and total the sessions that are over."""
-        parts = [one for one in (state.retained[0], arriving.get(0)) if one is not None and len(one)]
-        if not parts:
+        rows = all_of(state.retained[0], arriving.get(0))
+        if rows is None or not len(rows):
             return Outcome(nothing(), State((None,)), 0)
-        rows = joined(parts)
         number = np.where(rows.position == BEFORE, rows.number, rows.position + (self.join.world.steps + 1))
         rows = attrs.evolve(rows, number=number)
         found, now = self._sessions(rows, moment.clock), until(moment, self.join.world)
@@ -83,7 +80,8 @@ class SessionTotals(Stage):
         aside, freed = rows.take(np.array([*found.reach], np.int64)), [due + 1 for _, due in reach]
         late = told_late(self.join.slots[0], aside, reach, freed)
         leaves = np.append(found.due < now, [False])[found.of]
-        state = _state(rows.take(np.flatnonzero(~leaves & ~is_late)))
+        stays = rows.take(np.flatnonzero(~leaves & ~is_late))
+        state = State((stays.as_retained() if len(stays) else None,))
         if not leaves.any():
             return Outcome(nothing(), state, 0, late, {0: 0})
         assert moment.clock is not None  # Invariant: before all times nothing is over
@@ -177,10 +175,6 @@ class SessionTotals(Stage):
         for session in np.argsort(found.asked, kind="stable").tolist():
             installed.notify_at(due[session], installed.key_of(slot, events[session][0]))
         deadlines.clean()
-
-
-def _state(rows: Rows) -> State:
-    return State((rows.as_retained() if len(rows) else None,))
 
 
 def session_totals_stage(join: Join) -> Stage | str | None:

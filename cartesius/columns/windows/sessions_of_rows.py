@@ -23,11 +23,8 @@ from cartesius.columns.vectors.vectors import Leaf, Struct
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from cartesius.columns.stages.rows import Rows
-
-    Ints = NDArray[np.int64]
+    from cartesius.columns.vectors.vectors import Ints
 
 LATE: Final = -1
 """The session of what is too late for all of them."""

@@ -23,7 +23,7 @@ from cartesius.columns.bodies.computed import Keys
 from cartesius.columns.loops.stacking import stacking_stage
 from cartesius.columns.loops.stepping import stepping_stage
 from cartesius.columns.loops.stepping_shapes import common_to_windows
-from cartesius.columns.stages.rows import BEFORE, LAST, Rows, joined
+from cartesius.columns.stages.rows import BEFORE, LAST, Rows, all_of, joined
 from cartesius.columns.stages.spans import clock_of, spans_of, until
 from cartesius.columns.stages.stages import Moment, Outcome, Stage, State, count_of
 from cartesius.columns.streams.expiring import ends_of, least_of
@@ -43,16 +43,12 @@ from cartesius.results.outputs import Rows as Table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.stages.stages import Counts
-    from cartesius.columns.vectors.vectors import Vector
+    from cartesius.columns.vectors.vectors import Ints, Vector
     from cartesius.columns.windows.window_deliveries import Deliveries
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
-
-    Ints = NDArray[np.int64]
 
 
 @attrs.frozen(eq=False)
@@ -110,10 +106,9 @@ class WindowJoin(Stage):
         late = []
         for index, slot in enumerate(self.join.slots):
             mine = arriving.get(index)
-            parts = [one for one in (held[index], mine) if one is not None]
-            if not parts:
+            if (rows := all_of(held[index], mine)) is None:
                 continue
-            found[index] = deliveries(self.spans, slot, self.join.world, joined(parts), moment)
+            found[index] = deliveries(self.spans, slot, self.join.world, rows, moment)
             late += found[index].late
             if mine is not None and (found[index].late or len(found[index]) < len(mine)):
                 self.keys.check(index, mine)

@@ -16,10 +16,9 @@ import pyarrow as pa
 
 from cartesius.columns.bodies.computed import of_function
 from cartesius.columns.groups.totalling import as_vector, chosen, of_vector
-from cartesius.columns.stages.rows import BEFORE, Rows
+from cartesius.columns.stages.rows import Rows
 from cartesius.columns.stages.spans import clock_of
-from cartesius.columns.stages.stored_rows import entries_of
-from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.stages.stored_rows import entries_of, rows_of
 from cartesius.columns.vectors.key_codes import nulls
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct
 from cartesius.data.queues import Queue
@@ -104,18 +103,16 @@ def load_held(slot: Slot, installed: Installed, like: Rows | None) -> Rows | Non
     queues = [queue for copy in installed.copies.values() for queue in copy.contents.values()]
     found: dict[int, Entry] = {id(entry): entry for queue in queues for entry in queue if entry.slot == slot.name}
     entries = sorted(found.values(), key=lambda entry: entry.noted("step"))
-    if not entries:
-        return None
     if not all(set(entry.more or ()) <= {"step"} and entry.identity[:1] == (slot.source,) for entry in entries):
         raise NotColumnar("what windows hold is derived")
-    try:
-        start, end = (np.array([getattr(e, name) for e in entries], np.int64) for name in ("start", "end"))
-    except (OverflowError, ValueError) as error:
-        raise NotColumnar("what windows hold has an infinite time") from error
-    payload = of_values([entry.value for entry in entries], None if like is None else like.payload)
-    ordinal = np.array([entry.identity[1] for entry in entries], np.int64)
-    steps = np.array([entry.noted("step") for entry in entries], np.int64)
-    rows = Rows(payload, start, end, ordinal, steps, np.full(len(entries), BEFORE, np.int64)).check_times()
+    rows = rows_of(slot, entries, like)
+    if rows is None:
+        return None
+    ordinal, steps = (
+        np.array(column, np.int64)
+        for column in zip(*[(entry.identity[1], entry.noted("step")) for entry in entries], strict=True)
+    )
+    rows = attrs.evolve(rows, ordinal=ordinal, number=steps)
     needed = installed.join.bindings.needed[slot.index]
     if any(nulls(of_function(one.key, slot)(rows)) is not None for one in needed):
         raise NotColumnar("an event without a key comes out unmatched")

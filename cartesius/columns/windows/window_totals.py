@@ -22,7 +22,7 @@ from cartesius.columns.bodies.computed import of_predicates
 from cartesius.columns.bodies.vectorising import heading
 from cartesius.columns.groups.totalling import Totalled, chosen, widened
 from cartesius.columns.lifetimes.lifetimes import predicates_of
-from cartesius.columns.stages.rows import BEFORE, LAST, Flow, Rows, joined, nothing
+from cartesius.columns.stages.rows import BEFORE, LAST, Flow, Rows, all_of, nothing
 from cartesius.columns.stages.spans import clock_of, spans_of, until
 from cartesius.columns.stages.stages import Outcome, Stage, State, count_of
 from cartesius.columns.vectors.conversions import of_values
@@ -73,12 +73,12 @@ class WindowTotals(Stage):
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Deliver what comes, total it, and let go of the windows that are over."""
         before: Windows = state.more
-        parts = [one for one in (state.retained[0], arriving.get(0)) if one is not None]
+        rows = all_of(state.retained[0], arriving.get(0))
         clock = until(moment, self.join.world)
-        if not parts:
+        if rows is None:
             windows = Windows(self._opened(before.opened, clock), self._unfreed(before.groups, clock), before.n_born)
             return Outcome(nothing(), _state(None, windows), 0)
-        found = deliveries(self.spans, self.join.slots[0], self.join.world, joined(parts), moment)
+        found = deliveries(self.spans, self.join.slots[0], self.join.world, rows, moment)
         delivered = len(found)
         found = found.let_in(of_predicates(self._predicates, found.rows))
         flow, after = self._totalled(found, before) if len(found) else (nothing(), before)

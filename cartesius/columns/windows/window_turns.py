@@ -20,12 +20,8 @@ from cartesius.columns.vectors.ordering import begins
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from cartesius.columns.vectors.vectors import Indices
+    from cartesius.columns.vectors.vectors import Indices, Ints
     from cartesius.columns.windows.window_deliveries import Deliveries
-
-    Ints = NDArray[np.int64]
 
 
 @attrs.frozen(eq=False)
@@ -62,10 +58,7 @@ class Turns:
         codes = _batches(self.position, self.due)[flow.position] * 2 + (found.weight > 0)
         if (codes[1:] >= codes[:-1]).all():
             return found
-        order = np.argsort(codes, kind="stable")
-        start, end, weight = found.start[order], found.end[order], found.weight[order]
-        turn = None if turn is None else turn[order]
-        return Flow(found.position[order], found.value.take(order), start, end, weight, turn=turn)
+        return found.take(np.argsort(codes, kind="stable"))
 
 
 def turns_of(found: Sequence[Deliveries], due: Ints, asked: Ints, steps: int) -> Turns:
