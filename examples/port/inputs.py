@@ -24,7 +24,7 @@ from examples.port.samples import until_next
 from examples.port.tables import UnusableFile, cut_off, read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from examples.port.input_files import InputFile, Values
@@ -81,23 +81,26 @@ class Day:
         return microseconds(_midnight(self.day))
 
 
-def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY) -> Day:
+def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY, sources: Collection[str] = SOURCES) -> Day:
     """Read the files in ``folder``.
 
     Args:
         folder: Where the five files are.
         day: The day to judge.
         wind_day: The day whose winds are used.
+        sources: Those that are wanted; the files of the others are not read. Without berths no ship is at one.
 
     Raises:
         UnusableFile: A file is missing, or a column of it, or there is no wind of that day; or a berth is not usable:
             a ship that lies there would be judged as one that lies nowhere.
     """
     dead: list[DeadLetter] = []
-    found: dict[str, list[Reading]] = {}
+    found: dict[str, list[Reading]] = {source: [] for source in SOURCES}
     untimely: list[Reading] = []
     damaged: list[str] = []
     for source, file in FILES.items():
+        if source not in sources:
+            continue
         shift = _midnight(day) - _midnight(wind_day) if source == "wind" else timedelta()
         rows = _Rows(source, file, day, shift)
         rows.read(folder / file.name)

@@ -71,9 +71,9 @@ class Resampled:
         self.ships = _Ships(day)
         self.number = reports / (self.ships.sizes.mean() + 1)  # calls a day; each has a last report as well
         self.copies = int(self.number + 8 * self.number**0.5) // len(self.ships.sizes) + 1
-        self.tides = [_of_day(read_day(data, day=each), ("tide", "stream")) for each in TIDE_DAYS]
+        self.tides = [_read(data, ("tide", "stream"), day=each) for each in TIDE_DAYS]
         winds = sorted({each[:10] for each in _first_column(data / "wind_2013_selected_days.csv")})
-        self.winds = [_of_day(read_day(data, wind_day=date.fromisoformat(each)), ("wind",)) for each in winds]
+        self.winds = [_read(data, ("wind",), wind_day=date.fromisoformat(each)) for each in winds]
         self.berths = _of_day(day, ("berth",))
 
     def day(self, number: int) -> dict[str, pa.Table]:
@@ -185,6 +185,10 @@ class _Ships:
         columns: dict[str, Any] = {"time": pa.array(times)}
         columns |= {name: new.get(name, table.column(name)) for name in table.column_names}
         return pa.table(columns)
+
+
+def _read(data: Path, sources: tuple[str, ...], **which: date) -> dict[str, pa.Table]:
+    return _of_day(read_day(data, sources=sources, **which), sources)
 
 
 def _of_day(day: Day, sources: tuple[str, ...]) -> dict[str, pa.Table]:

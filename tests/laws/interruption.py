@@ -112,7 +112,7 @@ class Lines:
     __hash__ = None  # type: ignore[assignment]  # that of an object is a function
 
     def _step(self, frame: FrameType) -> None:
-        handler = _handler(frame)
+        handler = _handler(frame.f_code, frame.f_lasti)
         is_quiet = frame in self._quiet or self._within.setdefault(frame, handler) != handler
         self._within[frame] = handler
         (self._quiet.discard if frame.f_lineno in _calling(frame.f_code) else self._quiet.add)(frame)
@@ -127,9 +127,10 @@ class Lines:
             raise self.kind(self.where)
 
 
-def _handler(frame: FrameType) -> int | None:
-    """Return where a function goes on if it raises now; None: nowhere."""
-    return next((to for start, end, to in _handlers(frame.f_code) if start <= frame.f_lasti < end), None)
+@cache
+def _handler(code: CodeType, at: int) -> int | None:
+    """Return where a function goes on if it raises at a place in its code; None: nowhere."""
+    return next((to for start, end, to in _handlers(code) if start <= at < end), None)
 
 
 @cache
@@ -213,10 +214,13 @@ class Scene:
         """A new engine that is made of what another one has noted; None: that has another program now."""
         if engine._mark is None:
             return None
-        program = self.program
-        nothing = Engine(*program.outputs, tier=self.tier, **program.options).snapshot()
-        changes = [engine.changes_since(engine._mark)]
-        return Engine.restore(nothing, *program.outputs, changes=changes, tier=self.tier, **program.options)
+        program, changes = self.program, [engine.changes_since(engine._mark)]
+        return Engine.restore(self._nothing, *program.outputs, changes=changes, tier=self.tier, **program.options)
+
+    @cached_property
+    def _nothing(self) -> bytes:
+        """What an engine saves that has seen nothing."""
+        return Engine(*self.program.outputs, tier=self.tier, **self.program.options).snapshot()
 
     def follow(self, engine: Engine, rows: Sequence[Row]) -> list[str]:
         """Push rows; return what comes of them, results and errors."""

@@ -20,7 +20,7 @@ from cartesius import Delete, Engine, Reactive, Update, correlate
 from restrictions import streams, tables
 from tests.laws import catalogue_lines
 from tests.laws.catalogue import EXPORTS
-from tests.laws.memory_soak import PERIOD, Soak, drawn
+from tests.laws.memory_soak import Soak, drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -155,7 +155,7 @@ def run_drawn(events: int, seeds: Sequence[str]) -> None:
         name, _, number = seed.partition(" ")
         draw = random.Random(seed)
         program = drawn(draw.sample(names, draw.choice([2, 2, 3])) if number else [name], seed)
-        soak = program and Soak(program, 2 * PERIOD, is_new=True)
+        soak = program and Soak(program, is_new=True)
         if program and soak and soak.is_bounded and soak.is_cheap():
             grown = growth(soak.feed, events)
             print(f"{seed}: {' '.join(program.text.split())}\t{grown}", flush=True)

@@ -52,9 +52,9 @@ class Said(NamedTuple):
         return tuple(part for bound in (self.memory, *self.queues) for part in bound.split(" + "))
 
 
-def said_of(engine: Engine) -> list[Said]:
+def said_of(engine: Engine, text: str) -> list[Said]:
     """What `explain` prints of each slot; each word is looked up in its text."""
-    text, found = engine.explain(), []
+    found = []
     assert " at 0x" not in text, "people write no addresses"
     for join in engine._program.joins:
         for slot in join.slots:
@@ -68,9 +68,9 @@ def said_of(engine: Engine) -> list[Said]:
     return found
 
 
-def rows_of(engine: Engine) -> list[str]:
+def rows_of(engine: Engine, text: str) -> list[str]:
     """What bounds the rows that each correlation keeps, and what its restrictions remember; the text says it."""
-    text, joins = engine.explain(), engine._program.joins
+    joins = engine._program.joins
     rows, states = map(rows_bound, joins), [said for join in joins for said in states_bounds(join)]
     found = [*(("rows", said) for said in rows), *(("state", said) for said in states)]
     assert all(f"  {label:<13} {bound}, {by}" in text for label, (bound, by) in found if bound != "O(0)")
@@ -152,18 +152,17 @@ class Soak:
 
     Args:
         program: The program.
-        events: How many events come.
         is_new: Whether keys are ever new.
         tier: The tier.
     """
 
-    def __init__(self, program: Program, events: int, *, is_new: bool, tier: Any = None) -> None:
+    def __init__(self, program: Program, *, is_new: bool, tier: Any = None) -> None:
         self.program, self.is_new = program, is_new
         self.trace = Trace(program, is_new=is_new)
         self.engine = Engine(*program.outputs, tier=tier, **program.options)
-        self.said = said_of(self.engine)
-        self.rows = rows_of(self.engine)
-        self.half = events // PERIOD // 2 * PERIOD
+        text = self.engine.explain()
+        self.said = said_of(self.engine, text)
+        self.rows = rows_of(self.engine, text)
         self.is_too_dear = False
         self.failures = 0
 
@@ -200,13 +199,13 @@ class Soak:
                 steady.add(join.name)
         return [one for one in self.said if one.source in steady and not self._is_never_closed(one)]
 
-    def run(self) -> None:
-        """Let all come, and compare."""
-        judged = self._judged()
+    def run(self, events: int) -> None:
+        """Let so many events come, and compare."""
+        judged, whole = self._judged(), events // PERIOD // 2 * PERIOD
         first: Counter[tuple[str, str, str]] = Counter()
         weight = 0
         for half in range(2):
-            for place in range(self.half):
+            for place in range(whole):
                 self._step()
                 if place % PERIOD == PERIOD - 1 and (
                     self._work() > WORK * self.trace.number or self.failures > self.trace.number // 4
@@ -315,7 +314,7 @@ def drawn(focus: Sequence[str], seed: str, tries: int = 12) -> Program | None:
         program = program_of(focus, f"{seed}/{number}")
         if program is None or len(program.lines) > 1:
             continue
-        probe = Soak(program, 2 * PERIOD, is_new=True)
+        probe = Soak(program, is_new=True)
         if probe.is_bounded and probe.is_cheap():
             return program
         found = found or program

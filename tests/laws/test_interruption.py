@@ -532,6 +532,7 @@ def test_a_real_signal_leaves_a_whole_engine_or_one_that_says_it_is_broken(name,
     Engine(program, **options).push_many({one: columns(rows, one) for one in inputs})  # what is imported late is there
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     gc.disable()
+    gc.freeze()  # what is there is looked at no more
     try:
         for _ in range(max(15, settings().max_examples)):
             engine, emitted = Engine(program, **options), []  # `+=` follows the call at once: no signal between
@@ -587,6 +588,7 @@ def test_a_real_signal_within_a_move_of_the_clock_likewise(tier):
     longest = 2 * (time.perf_counter() - began)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     gc.disable()  # as above
+    gc.freeze()
     try:
         for _ in range(max(15, settings().max_examples)):
             engine, emitted = full(), []

@@ -61,12 +61,12 @@ def soak(focus, seed, events=EVENTS, tier=None):
     if program is None:
         return None
     bounded = False
-    if not Soak(program, 2, is_new=True, tier=tier).is_bounded:
-        events = min(events, UNJUDGED)  # of what nothing bounds little can be asserted
     for is_new in (True, False):
-        one = Soak(program, events // 2, is_new=is_new, tier=tier)
+        one = Soak(program, is_new=is_new, tier=tier)
+        if is_new and not one.is_bounded:
+            events = min(events, UNJUDGED)  # of what nothing bounds little can be asserted
         try:
-            one.run()
+            one.run(events // 2)
         except Exception as error:  # of any kind: it is told with the program
             error.add_note(f"{seed}\n{program.text}\n{one.engine.explain()}")
             raise
@@ -155,20 +155,20 @@ def test_what_may_meet_events_of_any_time_is_bounded_by_nothing_and_that_is_said
     engine = Engine(correlate(x=far, y=b, yields=lambda x, y: x, restrict=within(3, "x", "y")), lateness=0)
     for at in range(200):
         engine.push(b, at, at=at)
-    (left,) = [one for one in said_of(engine) if one.slot == "y"]
+    (left,) = [one for one in said_of(engine, engine.explain()) if one.slot == "y"]
     assert left.memory == UNBOUNDED
     assert engine.stats.slots[left.correlation, "y"][0] > 190
 
 
 def test_a_gate_that_names_no_slot_and_rows_that_are_not_decided_are_told_of():
     gated = Engine(correlate(a=a, yields=lambda a: a, restrict=in_event_time(3) | most_recently("a")))
-    assert [one.queues for one in said_of(gated)] == [("O(window)",)]
+    assert [one.queues for one in said_of(gated, gated.explain())] == [("O(window)",)]
 
 
 def test_rows_that_outlive_their_parts_are_told_of():
     stack = within(3, "a", "b") | retracting() | as_table(lambda row: "one")
     engine = Engine(correlate(a=a, b=b, yields=lambda a, b: (a, b), restrict=stack), lateness=0)
-    assert rows_of(engine) == [UNBOUNDED]
+    assert rows_of(engine, engine.explain()) == [UNBOUNDED]
 
 
 @pytest.mark.parametrize("lateness", [None, 0, 5])

@@ -475,8 +475,9 @@ def test_a_field_called_value_is_a_field_like_any_other(spark, is_traced, rows):
         )
         return sorted(row.value for row in found.results.collect())
 
-    assert told((lambda left: {"value": left.k + 1}) if is_traced else opaque) == list(range(1, rows + 1))
-    assert told((lambda left: left.k + 1) if is_traced else lambda left: int(str(left.k)) + 1) == told(opaque)
+    every = [*range(1, rows + 1)]
+    assert told((lambda left: {"value": left.k + 1}) if is_traced else opaque) == every
+    assert told((lambda left: left.k + 1) if is_traced else lambda left: int(str(left.k)) + 1) == every
 
 
 def test_what_spark_cannot_read_is_named(spark):

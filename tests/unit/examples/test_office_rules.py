@@ -109,6 +109,12 @@ def fresh(day_and_rules):
 
 
 @pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """A file of rules: always the same, as what is read is kept under its name, too (`_reading_once`)."""
+    return tmp_path_factory.mktemp("rules") / "port.rules"
+
+
+@pytest.fixture(scope="module")
 def the_day(day_and_rules):
     """The day behind a call, as hypothesis would print it where it reports a failure."""
     return lambda: day_and_rules[0]
@@ -124,10 +130,8 @@ STEPS = st.lists(
 @example(start=7.0, is_early=True, steps=[(1.0, "", False)])  # what was before 07:00 is judged, not late
 @given(start=st.sampled_from([0.0, 7.0]), is_early=st.booleans(), steps=STEPS)
 @settings(max_examples=max(2, settings().max_examples // 20))
-def test_rules_that_change_at_any_moment_say_what_they_would_have_said(
-    start, is_early, steps, the_day, fresh, tmp_path_factory
-):
-    day, file = the_day(), tmp_path_factory.mktemp("rules") / "port.rules"
+def test_rules_that_change_at_any_moment_say_what_they_would_have_said(start, is_early, steps, the_day, fresh, file):
+    day = the_day()
     save(file, GOOD[0])
     office, in_force, hour, bad = Office(day, file, start), 0, 0.0, 0
     if is_early:  # killed before its first batch, and the file changed
@@ -160,8 +164,8 @@ def test_rules_that_change_at_any_moment_say_what_they_would_have_said(
             assert judged(office.store, now) == fresh([version(text) for text in GOOD].index(last), now)
 
 
-def test_a_change_while_the_office_was_closed_holds_when_it_opens(day_and_rules, fresh, tmp_path):
-    day, file = day_and_rules[0], tmp_path / "port.rules"
+def test_a_change_while_the_office_was_closed_holds_when_it_opens(day_and_rules, fresh, file):
+    day = day_and_rules[0]
     save(file, GOOD[0])
     office = Office(day, file)
     office.until(7.0)
@@ -176,9 +180,9 @@ def test_a_change_while_the_office_was_closed_holds_when_it_opens(day_and_rules,
     assert judged(office.store, day.start + 8 * HOUR) == fresh(1, day.start + 8 * HOUR)
 
 
-def test_rules_that_are_refused_lose_no_change_that_time_alone_has_made(day_and_rules, tmp_path):
+def test_rules_that_are_refused_lose_no_change_that_time_alone_has_made(day_and_rules, file):
     """Readings grow too old without a new one; to try other rules moves the clock, refused or not."""
-    day, file = day_and_rules[0], tmp_path / "port.rules"
+    day = day_and_rules[0]
     stale = TEXT.replace("source wind by station:", "source wind by station, stale after 20 minutes:")
     offices = []
     for is_tried in (False, True):
@@ -193,8 +197,8 @@ def test_rules_that_are_refused_lose_no_change_that_time_alone_has_made(day_and_
     assert tried == plain
 
 
-def test_the_stream_tells_who_changed_what_and_why_something_is_refused(day_and_rules, tmp_path):
-    day, file = day_and_rules[0], tmp_path / "port.rules"
+def test_the_stream_tells_who_changed_what_and_why_something_is_refused(day_and_rules, file):
+    day = day_and_rules[0]
     save(file, GOOD[0])
     office = Office(day, file)
     office.until(1.0)
@@ -297,9 +301,9 @@ def test_rules_that_read_less_lose_no_reading_and_can_be_taken_back(day_and_rule
 PLACES = ['    "8519483": 40.63911, -74.14631\n', '    "EWR": 40.6925, -74.1687\n', '    "n03020": 40.6064, -74.038\n']
 
 
-def test_places_that_the_first_rules_of_a_store_leave_out_come_back(day_and_rules, fresh, tmp_path):
+def test_places_that_the_first_rules_of_a_store_leave_out_come_back(day_and_rules, fresh, file):
     """They were refused, and the store with them: what is of the harbour went by those rules, not by the harbour."""
-    day, file, fewer = day_and_rules[0], tmp_path / "port.rules", TEXT
+    day, fewer = day_and_rules[0], TEXT
     for each in PLACES:
         assert each in fewer
         fewer = fewer.replace(each, "")
@@ -350,8 +354,8 @@ def test_a_run_on_spark_without_a_file_does_not_mix_its_rules_with_those_of_a_st
     assert f"expected the rules {version(GOOD[1])}, which are in force there, but got {rules.version}" in said
 
 
-def test_a_run_on_spark_that_begins_anew_has_the_same_rules_in_the_same_micro_batches(day_and_rules, tmp_path):
-    day, file, store, lines = day_and_rules[0], tmp_path / "port.rules", Store(":memory:"), []
+def test_a_run_on_spark_that_begins_anew_has_the_same_rules_in_the_same_micro_batches(day_and_rules, file, tmp_path):
+    day, store, lines = day_and_rules[0], Store(":memory:"), []
     save(file, GOOD[0])
 
     def begin(folder):

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from copy import copy
 from itertools import pairwise
 from pathlib import Path
-from unittest import mock
 
 import pytest
 from click.testing import CliRunner
 
 from dsl import RulePack
 from dsl.histories import History
-from examples.port import resampling
 from examples.port.__main__ import main
-from examples.port.inputs import SOURCES, read_day
+from examples.port.inputs import SOURCES
 from examples.port.resampling import Resampled, write_days
-from tests.unit.examples.conftest import AIS, DATA
+from tests.unit.examples.conftest import DATA
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -29,16 +26,8 @@ def pack():
 
 
 @pytest.fixture(scope="module")
-def made(kept_few, tmp_path_factory):
-    """Days of the day; of sixteen others tides or winds are wanted: they are read beside a few ships, not all."""
-    other = shutil.copytree(DATA, tmp_path_factory.mktemp("days") / "data")
-    shutil.copy(kept_few / AIS, other / AIS)
-
-    def read(folder, **which):
-        return read_day(other if which else folder, **which)
-
-    with mock.patch.object(resampling, "read_day", read):
-        return Resampled(DATA, seed=7, reports=2_000)
+def made():
+    return Resampled(DATA, seed=7, reports=2_000)
 
 
 def test_the_day_is_written_as_a_history_of_all_its_readings(tmp_path, pack):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import shutil
 
 import pyarrow.parquet as pq
 import pytest
@@ -32,6 +33,23 @@ def port(few, tmp_path):
         ), out
 
     return run
+
+
+@pytest.fixture(scope="module")
+def of_last_run(kept_few, tmp_path_factory):
+    """What a run writes; nobody writes there."""
+    out = tmp_path_factory.mktemp("last") / "out"
+    result = CliRunner().invoke(command.main, ["--in-process", "--data", str(kept_few), "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in out.iterdir()} > {"verdicts.parquet", "dead_letters.csv"}
+    return out
+
+
+@pytest.fixture
+def last_results(of_last_run, tmp_path):
+    """Likewise, where the next run writes; and the content of its files."""
+    shutil.copytree(of_last_run, tmp_path / "out")
+    return {path.name: path.read_bytes() for path in of_last_run.iterdir()}
 
 
 def test_ships_may_be_called_anything(port, few):
@@ -87,32 +105,27 @@ def test_no_cell_of_the_dead_letters_is_a_formula(tmp_path_factory, texts):
     assert all(text in cell for text, cell in zip(texts, [row[0], row[3], row[4]], strict=True))
 
 
-def test_a_refused_run_leaves_the_last_results(port, few):
-    first, out = port()
-    assert first.exit_code == 0
-    before = {path.name: path.read_bytes() for path in out.iterdir()}
+def test_a_refused_run_leaves_the_last_results(port, few, last_results):
     (few.path / TIDE).unlink()
-    second, _ = port()
-    assert second.exit_code == 2
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    result, out = port()
+    assert result.exit_code == 2
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == last_results
 
 
-def test_a_run_that_fails_or_is_interrupted_leaves_the_last_results(port, monkeypatch):
-    _, out = port()
-    before = {path.name: path.read_bytes() for path in out.iterdir()}
+def test_a_run_that_fails_or_is_interrupted_leaves_the_last_results(port, last_results, monkeypatch):
     for raised in (RuntimeError("full"), KeyboardInterrupt()):
 
         def draw(*_, raised=raised):
             raise raised
 
         monkeypatch.setattr(command, "draw", draw)
-        result, _ = port()
+        result, out = port()
         assert result.exit_code == 1
-        assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+        assert {path.name: path.read_bytes() for path in out.iterdir()} == last_results
 
 
+@pytest.mark.usefixtures("last_results")
 def test_what_this_run_does_not_draw_is_not_left_from_the_last_one(port):
-    port()
     result, out = port("--pack", "A")
     assert result.exit_code == 0
     assert {path.name for path in out.iterdir()} == {"verdicts.parquet", "dead_letters.csv"}
