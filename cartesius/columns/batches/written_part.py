@@ -96,6 +96,7 @@ class WrittenPart:
         self._pushes = DirectPushes(program, self._steps, objection, engine._lateness)
         self._direct: Direct = {}
         self._n_met = 0  # how much was set aside in the present step by deadlines
+        self._left: tuple[Any, Any] | None = None  # why clauses did the last step, if they did
 
     def run(self, rows: Mapping[Reactive, Rows], flows: Mapping[Reactive, Flow], moment: Moment, number: int) -> Given:
         """Run the steps of a batch, as far as that goes. The journal is open afterwards: the caller closes it.
@@ -128,6 +129,9 @@ class WrittenPart:
                     given.late += self._set_aside(step, world.late[n_late + len(given.late) :])
                 given.done = step + 1
                 world.journal.is_open = False
+                self._learn(
+                    here
+                )  # only now, as functions take long to make, and the step stands if that is interrupted
             given.done = moment.steps
             world.journal.is_open = True  # in here, as what has been done stands wherever somebody interrupts
         except BaseException as error:
@@ -192,7 +196,7 @@ class WrittenPart:
                 emitted = function(value, start if start == end else (start, end))
                 if emitted is not None:
                     return [(step, LAST, event) for event in emitted]
-        left_by, failed_by = self._steps.given_up.taken()
+        self._left = self._steps.given_up.taken()
         found: list[Emitted] = []
         n_late = len(world.late)
 
@@ -205,12 +209,18 @@ class WrittenPart:
             return []
 
         self._steps.atomically(work)
+        return found
+
+    def _learn(self, here: Sequence[Arrival]) -> None:
+        """Make functions for what came in a step that clauses have done, and count why they have."""
+        if self._left is None:
+            return
+        (left_by, failed_by), self._left = self._left, None
         for reactive, *_ in here:
             self._pushes.learn(reactive)
             why = left_by or self._pushes.why_not(reactive)
             self._steps.given_up.count(None, f"push_many: {why}", failed_by)
         self._direct = self._pushes.ready(bool, 0)
-        return found
 
     def _meet(self, clock: Time, turns: Collection[int]) -> list[tuple[int, Event]]:
         """Meet what is due below a time; return what the outputs give, each with the time of its deadline."""
