@@ -202,6 +202,7 @@ class Soak:
     def run(self, events: int) -> None:
         """Let so many events come, and compare."""
         judged, whole = self._judged(), events // PERIOD // 2 * PERIOD
+        assert whole, f"a soak of {events} events is less than a period in each half, and shows nothing"
         first: Counter[tuple[str, str, str]] = Counter()
         weight = 0
         for half in range(2):

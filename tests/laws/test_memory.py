@@ -42,13 +42,13 @@ from tests.conftest import ROOT
 from tests.laws import catalogue_lines
 from tests.laws.catalogue import EXPORTS, program_of
 from tests.laws.memory_process import GROWING, PROGRAMS
-from tests.laws.memory_soak import Facts, Soak, allowed, drawn, rows_of, said_of, weigh
+from tests.laws.memory_soak import PERIOD, Facts, Soak, allowed, drawn, rows_of, said_of, weigh
 
 assert catalogue_lines.REGISTRIES, "without them nothing is drawn"
 IS_LONG = settings().max_examples > 50
 EVENTS = 200_000 if IS_LONG else 2_000
 """Half of them with ever new keys, half with the same few."""
-UNJUDGED = 60
+UNJUDGED = 4 * PERIOD
 SHARDS, STACKS = 20, 5
 MOST = 2_000_000
 """By how many bytes a process may grow."""
