@@ -57,7 +57,7 @@ def stand_in(tmp_path):
 
     def start(port=port, **environment):
         command = [script, str(port), str(tmp_path / "kafka")]
-        environment |= {"JAVA_HOME": str(tmp_path / "java")}
+        environment |= {"JAVA_HOME": str(tmp_path / "java"), "COLUMNS": "80"}  # `ps` must not cut there
         return subprocess.Popen(command, env=os.environ | environment, stderr=subprocess.PIPE, text=True)
 
     return start, port, tmp_path / "go"

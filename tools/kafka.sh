@@ -30,7 +30,7 @@ for one in "$port" "$((port + 1))" ${its_port:-}; do
         exit 1
     fi
 done
-if [ -n "${its_process:-}" ] && ps -p "$its_process" -o args= 2>/dev/null | grep -q kafka; then
+if [ -n "${its_process:-}" ] && [[ $(ps -ww -p "$its_process" -o args= 2>/dev/null) == *kafka* ]]; then
     echo "kafka: a broker of $folder begins to run, as process $its_process; end it, or name another folder" >&2
     exit 1
 fi
