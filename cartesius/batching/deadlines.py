@@ -53,6 +53,19 @@ class Asking(Waiting, Protocol):
         """Its place in the program: that of its correlation, and its turn there."""
         ...
 
+    @property
+    def gives_rows(self) -> bool:
+        """Whether rows come with its deadlines: of one time in the order of what is in memory, whoever has left."""
+        ...
+
+    def first_awaiting(self, time: int, key: tuple[Any, ...]) -> int | None:
+        """Return the number of the first in memory that waits for a time; None: nothing does."""
+        ...
+
+    def newest(self) -> int:
+        """Return the number of what has come to memory last."""
+        ...
+
     def forget(self, key: tuple[Any, ...], copy: Any) -> None:
         """Drop a copy that has nothing to remember."""
         ...
@@ -66,6 +79,8 @@ A = TypeVar("A", bound=Asking)
 
 MANY: Final = 4_096
 """As many wait in the queue, at least, before what is asked for again and again is looked for."""
+BY_ROWS: Final = 40
+"""Where rows come, the number of a request has above so many bits that of an entry, at most the first that waits."""
 Deadline: TypeAlias = tuple[int, tuple[int, int], int, A, tuple[Any, ...]]
 """When, in which place of the program, the number of the request, who, and the key of the copy."""
 
@@ -74,7 +89,8 @@ class Deadlines(Generic[A]):
     """Who wants a tick when: a heap, of which only what is due is visited.
 
     Of those at one time the first that was asked for is due first, correlation by correlation; but gates come before
-    what lets go or decides, by which events may still come; then what decides on absence; and windows last.
+    what lets go or decides, by which events may still come; then what decides on absence; and windows last. Where rows
+    come as entries are let go, whose entry in memory is the first: one that leaves before that leaves no trace.
 
     Functions of pushes mostly ask in order of time. What they ask for waits in a queue, `asked`, and costs next to
     nothing there; it goes into the heap before anybody else looks (`settle`).
@@ -130,7 +146,11 @@ class Deadlines(Generic[A]):
         if time in installed.due.get(key, ()):
             return
         self.number += 1
-        item = _item(installed, time, self.number, key)
+        number = self.number
+        if installed.gives_rows:
+            first = installed.first_awaiting(time, key)
+            number |= (installed.newest() + 1 if first is None else first) << BY_ROWS
+        item = _item(installed, time, number, key)
         self.journal.change(lambda: self._put_back(item), lambda: self._discard(item))
 
     def cancel(self, time: int, installed: A, key: tuple[Any, ...]) -> None:
@@ -182,7 +202,11 @@ class Deadlines(Generic[A]):
     def asked_by(self, copies: Iterable[tuple[A, tuple[Any, ...]]]) -> list[Deadline[A]]:
         """Return what some copies asked for, in order."""
         found = [_item(one, *asked, key) for one, key in copies for asked in one.due.get(key, {}).items()]
-        return sorted(found, key=lambda item: item[:3])
+        return sorted(found, key=turn_of)
+
+    def is_later(self, item: Deadline[A], number: int) -> bool:
+        """Whether a deadline was asked for after so many requests."""
+        return _request_of(item[2]) > number
 
     def take(self, item: Deadline[A]) -> bool:
         """Forget a deadline, to meet it now; return whether it is still asked for."""
@@ -195,12 +219,23 @@ class Deadlines(Generic[A]):
         """Return the earliest deadline below ``before`` that waits for the clock and drop it, or None."""
         while self.entered and self.entered[0][0] < before:
             item = self.entered[0]
-            if _is_wanted(item):
-                self.journal.change(self._take_first, partial(self._put_back, item))
+            if not _is_asked(item):
+                self.journal.change(partial(heapq.heappop, self.entered), partial(heapq.heappush, self.entered, item))
+            elif self._take(item):
                 return item
-            do, undo = (self._take_first, self._put_back) if _is_asked(item) else (self._drop_first, self._enter_again)
-            self.journal.change(do, partial(undo, item))
         return None
+
+    def _take(self, item: Deadline[A]) -> bool:
+        """Drop a deadline that is asked for; return whether it is to be met now, or nobody wants it, or only later."""
+        self.journal.change(partial(self._discard, item), partial(self._put_back, item))
+        if not item[3].still_awaits(item[0], item[4]):
+            return False
+        turn = turn_of(item)
+        if turn == item[:3]:
+            return True
+        later = (*turn, *item[3:])
+        self.journal.change(partial(self._put_back, later), partial(self._discard, later))
+        return False
 
     def due_by(self, time: int) -> Iterator[Deadline[A]]:
         """Iterate over those that wait for the clock and are due by ``time``; no others are looked at."""
@@ -222,7 +257,7 @@ class Deadlines(Generic[A]):
             found = [(one, one.floored.passed(one)) for one in self.floored]
             passed = [_item(one, *item) for one, item in found if item is not None]
             item = min(passed, default=None, key=lambda item: item[:3])
-            if item is None or self.take(item):
+            if item is None or self._take(item):
                 return item
 
     def next_stop(self, clock: Time) -> Time:
@@ -240,7 +275,7 @@ class Deadlines(Generic[A]):
 
     def wanted(self) -> list[Deadline[A]]:
         """Return all that is due some time, in order."""
-        return sorted([*filter(_is_wanted, self.heap), *self._asked()], key=lambda item: item[:3])
+        return sorted([*filter(_is_wanted, self.heap), *self._asked()], key=turn_of)
 
     def of_others(self, correlations: Collection[int]) -> list[Deadline[A]]:
         """Return what correlations of other numbers have asked for, wanted or not."""
@@ -281,6 +316,8 @@ class Deadlines(Generic[A]):
         time, _, number, installed, key = item
         if installed.floor_slots:
             installed.floored.discard((time, number, key))
+        elif self.entered[0] is item:
+            heapq.heappop(self.entered)
         else:
             self.entered.remove(item)
             heapq.heapify(self.entered)
@@ -295,16 +332,6 @@ class Deadlines(Generic[A]):
         installed.until = max(installed.until, time)
         installed.due.setdefault(key, {})[time] = number
 
-    def _take_first(self) -> None:
-        time, _, _, installed, key = heapq.heappop(self.entered)
-        self._count_down(time, installed, key)
-
-    def _drop_first(self) -> None:
-        heapq.heappop(self.entered)
-
-    def _enter_again(self, item: Deadline[A]) -> None:
-        heapq.heappush(self.entered, item)
-
 
 def _item(installed: A, time: int, number: int, key: tuple[Any, ...]) -> Deadline[A]:
     return time, installed.place, number, installed, key
@@ -317,3 +344,14 @@ def _is_asked(item: Deadline[A]) -> bool:
 
 def _is_wanted(item: Deadline[A]) -> bool:
     return _is_asked(item) and item[3].still_awaits(item[0], item[4])
+
+
+def turn_of(item: Deadline[A]) -> tuple[int, tuple[int, int], int]:
+    """Return when it is met: where rows come, what asked for it first may have left."""
+    time, place, number, installed, key = item
+    first = installed.first_awaiting(time, key) if installed.gives_rows else None
+    return time, place, number if first is None else first << BY_ROWS | _request_of(number)
+
+
+def _request_of(number: int) -> int:
+    return number & (1 << BY_ROWS) - 1

@@ -120,19 +120,31 @@ class Installed(Place):
     @cached_property
     def lets_go_alone(self) -> bool:
         """Whether its deadlines let go what is in memory, and do nothing else: of what has left none is wanted."""
+        return isinstance(self.node, Until) and self.is_settled and self.join.batch.versions is None
+
+    @cached_property
+    def gives_rows(self) -> bool:
+        """Whether rows come as it lets go: of one time in the order of what is in memory, whoever has left."""
         batch = self.join.batch
-        gives_rows = batch.partial is not None and not batch.is_pure
-        return isinstance(self.node, Until) and self.is_settled and not gives_rows and batch.versions is None
+        return self.lets_go_alone and batch.partial is not None and not batch.is_pure
 
     def still_awaits(self, time: int, key: tuple[Any, ...]) -> bool:
         """Whether what was asked for is wanted, unless it was taken back."""
-        if not self.lets_go_alone:
-            return True
-        under = (*key, time) if key else time
-        for slot, positions in self.dues.items():  # noqa: SIM110 - it is asked of each event, and a generator costs more
-            if slot.memory.lookup(positions, under):
-                return True
-        return False
+        return not self.lets_go_alone or self.first_awaiting(time, key) is not None
+
+    def first_awaiting(self, time: int, key: tuple[Any, ...]) -> int | None:
+        """Return the number of the first in memory that it lets go once the clock is past a time; None: none is."""
+        under, first = (*key, time) if key else time, None
+        for slot, positions in self.dues.items():
+            for entry in slot.memory.lookup(positions, under):
+                if first is None or entry.number < first:
+                    first = entry.number
+                break
+        return first
+
+    def newest(self) -> int:
+        """Return the number of what has come to memory last."""
+        return self.join.world.number
 
     def due_at(self, slot: Slot, time: int, key: tuple[Any, ...]) -> list[Entry]:
         """Return what nothing can match once the clock is past ``time``, oldest first."""

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Required, TypeAlias, TypedDict, Unpack
 
-from cartesius.batching.deadlines import MANY
+from cartesius.batching.deadlines import BY_ROWS, MANY
 from cartesius.correlations.placements import gates_of
 from cartesius.data.calendars import is_dated
 from cartesius.data.entries import ABSENT, LIVE, Entry
@@ -587,7 +587,8 @@ class DirectText(ABC):
         self._lines.add(f"under = ({''.join(f'key{space}, ' for space in one.prefix)})")
         with self._lines.under(f"if {due} not in asking{number}.due.get(under, ()):" if again else ""):
             self._lines.add("deadlines.number = asked = deadlines.number + 1")
-            item = f"({due}, place{number}, asked, asking{number}, under)"
+            asked = f"stored << {BY_ROWS} | asked" if one.gives_rows else "asked"
+            item = f"({due}, place{number}, {asked}, asking{number}, under)"
             if again:
                 self._lines.add(f"deadlines.enter({item})")
                 return

@@ -13,15 +13,17 @@ Source: SEMANTICS 3.1, 3.3, 3.8 and 3.10.
 from __future__ import annotations
 
 import heapq
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import attrs
 
+from cartesius.batching.deadlines import turn_of
 from cartesius.data.events import made
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from cartesius.batching.deadlines import Deadline
     from cartesius.batching.world import World
@@ -38,6 +40,8 @@ Found: TypeAlias = "tuple[Callable[[Any], Any], Place]"
 """What finds what an index has of a slot under the key of a copy and a time; where that is."""
 Left: TypeAlias = "tuple[Entry, Place]"
 """An entry that is due to leave."""
+Item: TypeAlias = "tuple[Deadline[Any], Due, list[Left]]"
+"""A deadline that is met, what it does, and what leaves."""
 
 
 def found_by(one: Installed, places: Mapping[int, DirectPlaces]) -> list[Found]:
@@ -91,7 +95,7 @@ class Met:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self.items: list[tuple[Deadline[Any], Due, list[Left]]] = []
+        self.items: list[Item] = []
         self.dropped: list[Deadline[Any]] = []  # which nobody wanted any more
         self.n_ticks = 0  # how many steps that is
         self._before = world.number
@@ -201,7 +205,7 @@ class Leaving:
             del times[time]
             if not times:
                 del installed.due[key]
-        for (time, _, _, installed, key), due, leaving in items:  # now that all are known: to put back sorts memories
+        for (time, _, _, installed, key), due, leaving in _in_turn(items):  # now that all are known: it sorts memories
             under = (*key, time) if key else time
             for find, place in due.found:
                 found = find(under)
@@ -217,6 +221,14 @@ class Leaving:
             for entry, (_, take, _) in leaving:
                 take(entry, under)
         return True
+
+
+def _in_turn(items: Iterable[Item]) -> Iterator[Item]:
+    """Iterate over what is met, one after the other: where rows come, what asked first may have left."""
+    for of_one_time in [[*some] for _, some in groupby(items, key=lambda one: one[0][:2])]:
+        if of_one_time[0][0][3].gives_rows:
+            of_one_time.sort(key=lambda one: turn_of(one[0]))
+        yield from of_one_time
 
 
 class Ascent:

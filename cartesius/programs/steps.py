@@ -120,8 +120,8 @@ class Steps:
             if due is None:
                 out += self.finished([])
                 continue
-            _, _, number, installed, key = due
-            if number > before:  # asked for during this move
+            _, _, _, installed, key = due
+            if deadlines.is_later(due, before):  # asked for during this move
                 self._check_ends(installed, key, asked)
             with noted(due):
                 out += self.propagate(*self._tick(installed, key, deadline + 1))

@@ -92,8 +92,8 @@ def let_finish(window: Window) -> None:
             due = deque(deadlines.asked_by(copies))
         if not due:
             return
-        time, _, number, one, copy = item = due.popleft()
-        if number > known:
+        time, _, _, one, copy = item = due.popleft()
+        if deadlines.is_later(item, known):
             known, rounds = newest, rounds + 1
         if deadlines.take(item):
             one.ticking(copy, time + 1)

@@ -191,6 +191,12 @@ LEAVING = {
     "taken back": lambda: (
         key_by(a="k", b="k") | most_recently("a", "b") | optionally("b") | retracting() | within(10, "a", "b")
     ),
+    "displaced, without a row": lambda: (
+        key_by(a="k", b="k") | most_recently("a", "b") | optionally("b") | within(10, "a", "b")
+    ),
+    "displaced, for all keys, without a row": lambda: (
+        most_recently("a", "b", n=2) | optionally("a", "b") | within(10, "a", "b")
+    ),
     "used up": lambda: key_by(a="k", b="k") | affinely("a", "b") | within(10, "a", "b"),
     "only the first": lambda: key_by(a="k", b="k") | first_match() | affinely("a", "b") | within(10, "a", "b"),
     "let go by another": lambda: most_recently("a", "b") | within(10, "a", "b") | lasting("a", 3) | lasting("b", 3),

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from cartesius.columns.lifetimes.table_results import Shown
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.stages.stages import Counts, Moment
-    from cartesius.columns.streams.expiring import Ghosts
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Slot
@@ -86,14 +85,12 @@ class Rest:
         held: Of each gate: what it holds, by slot.
         uses: The uses left of the retained rows of each slot; None where they are not limited.
         met: Which retained rows of each slot have had a partner that the clock let leave.
-        ghosts: What has asked for deadlines and left.
         shown: What the table that it makes holds; None if it makes none.
     """
 
     held: tuple[dict[int, Rows | None], ...]
     uses: tuple[Ints | None, ...]
     met: tuple[bytes, ...]
-    ghosts: Ghosts
     shown: Shown | None
 
 
@@ -142,7 +139,7 @@ class Stepping(Stage):
             met.append(bytes([bool(entry.noted("met")) for entry in entries]))
         held = tuple([load_held(one, arriving) for one, _ in self.shape.gates])
         shown = None if self.table is None else self.table.load()
-        return _state(retained, Rest(held, tuple(uses), tuple(met), self.shape.expiring.load(), shown))
+        return _state(retained, Rest(held, tuple(uses), tuple(met), shown))
 
     def store(self, state: State, stored: set[int]) -> None:
         """Store the memories with what is noted of them, what gates hold, and ask for deadlines."""
@@ -154,7 +151,7 @@ class Stepping(Stage):
                 entry.note(met=(1 - slot.index,))  # of two slots the other one
         for (one, _), held in zip(self.shape.gates, rest.held, strict=True):
             store_held(self.join, one, held)
-        self.shape.expiring.store(state, rest.ghosts)
+        self.shape.expiring.store(state)
         if self.table is not None and rest.shown is not None:
             self.table.store(rest.shown)
 
@@ -163,8 +160,8 @@ class Stepping(Stage):
         return None if self.shape.gates else self.in_memory(state)
 
     def deadline(self, state: State) -> int | None:
-        """Return when the first row leaves, or would have left."""
-        return self.shape.expiring.deadline(state, state.more.ghosts)
+        """Return when the first row leaves."""
+        return self.shape.expiring.deadline(state)
 
     def tells(self, slot: Slot) -> frozenset[Fate | None]:
         """Tell what results have used up."""
@@ -279,14 +276,13 @@ class Stepping(Stage):
         retained = [None if one is None else one.take(k).as_retained() for one, k in zip(rows, kept, strict=True)]
         left = [None if one is None else np.array(one, np.int64)[k] for one, k in zip(uses, kept, strict=True)]
         marks = [np.frombuffer(one, np.uint8)[k].tobytes() for one, k in zip(met, kept, strict=True)]
-        ghosts = expiring.ghosts(rest.ghosts, rows, kept, moment)
         found = np.array(out, np.int64).reshape(-1, len(rows) + 1)
         flow, shown = nothing(), rest.shown
         if len(found):
             flow, shown = self._flow(rows, found, asked, arriving, shown, moment)
         if self.table is not None and shown is not None:
             shown = self.table.at_end(shown, moment.clock)
-        rest = Rest(held, tuple(left), tuple(marks), ghosts, shown)
+        rest = Rest(held, tuple(left), tuple(marks), shown)
         spent: dict[int, dict[Fate | None, int]] = {
             slot: {Fate.USED_UP: one.count(0)} for slot, one in enumerate(uses) if one is not None
         }

@@ -23,7 +23,7 @@ from cartesius.columns.stages.rows import BEFORE, joined, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.streams.band_merge import merged
 from cartesius.columns.streams.band_pairs import FAR, counted, near
-from cartesius.columns.streams.expiring import Expiring, Ghosts, bound_of
+from cartesius.columns.streams.expiring import Expiring, bound_of
 from cartesius.columns.streams.gate_columns import filtered
 from cartesius.columns.streams.shapes import Shape, shape_of
 from cartesius.columns.streams.zipping import flow_of
@@ -138,7 +138,7 @@ class Near(Stage):
     def store(self, state: State, stored: set[int]) -> None:
         """Store the memories, and ask for the deadlines that their entries wait for."""
         super().store(state, stored)
-        self.expiring.store(state, Ghosts())
+        self.expiring.store(state)
 
 
 def in_order(rows: Sequence[Rows], found: Sequence[Ints], *, is_oldest_first: bool) -> tuple[Ints, list[Ints]]:

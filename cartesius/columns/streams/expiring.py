@@ -1,9 +1,5 @@
 """Expiring: when the clock lets the rows of a slot leave, and the deadlines that the objects wait for.
 
-Where rows come once nothing can complete them any more, which one restriction says then, a deadline stays though the
-event that asked for it has been used up: whoever asks the engine for its next deadline sees it. Such rows are *ghosts*:
-in no memory, until the clock has passed what they asked for.
-
 Source: SEMANTICS 3.8 and 3.10.
 """
 
@@ -13,11 +9,9 @@ from functools import reduce
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
-from cartesius.columns.stages.rows import LAST, joined
-from cartesius.columns.stages.stored_rows import entries_of
+from cartesius.columns.stages.rows import LAST
 from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.ordering import begins
 from cartesius.columns.vectors.vectors import MISSING, Leaf
@@ -39,19 +33,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
-@attrs.frozen(eq=False)
-class Ghosts:
-    """What has asked for deadlines and is in no memory.
-
-    Args:
-        rows: The rows, by slot.
-        asked: Deadlines of which no row is known: the key of the copy, and the time.
-    """
-
-    rows: Mapping[int, Rows] = attrs.field(factory=dict)
-    asked: tuple[tuple[Any, int], ...] = ()
-
-
 class Expiring:
     """The restrictions of a correlation that let rows leave by the clock.
 
@@ -70,7 +51,6 @@ class Expiring:
         self.spans = spans
         self.frees_in_turn = frees_in_turn
         self.settled = [one for one in restrictions if one.is_settled]
-        self.awaiting = next((one for one in self.settled if not one.lets_go_alone), None)
 
     def concerns(self, slot: int) -> bool:
         """Whether some rows of a slot leave in a batch."""
@@ -93,11 +73,8 @@ class Expiring:
     def turns(self, keys: Keys, rows: Sequence[Rows | None], found: Ints) -> tuple[Ints, Ints]:
         """Return the turns of candidates in two slots, of which those with one part come as that leaves; and the order.
 
-        Those of one deadline come in the order in which memories are visited, of one time as the deadlines were first
-        asked for: by the copy of the restriction, of which there is one for each key that is left of it.
-
-        Raises:
-            NotColumnar: It is not known who has asked first.
+        Those of one deadline come in the order in which memories are visited, of one time by the first that is there,
+        as nothing leaves before: by the copy of the restriction, of which there is one for each key that is left of it.
         """
         (one,) = self.settled
         sides = [(slot, mine) for slot, mine in enumerate(rows) if mine is not None]
@@ -125,44 +102,18 @@ class Expiring:
         every = {slot: self.kept(one, np.arange(0 if one is None else len(one)), moment) for slot, one in held.items()}
         return {slot: None if one is None else one.take(every[slot]) for slot, one in held.items()}
 
-    def load(self) -> Ghosts:
-        """Return the deadlines that nothing in memory waits for, where they are wanted all the same."""
-        return Ghosts({}, () if self.awaiting is None else tuple(asked_by_none(self.awaiting)))
-
-    def ghosts(
-        self, before: Ghosts, rows: Sequence[Rows | None], kept: Sequence[NDArray[np.int64]], moment: Moment
-    ) -> Ghosts:
-        """Return what is one after a batch, of the rows of each slot of which some are kept in memory."""
-        if self.awaiting is None:
-            return before
-        last = None if moment.clock is None or not moment.meets_deadlines else int(moment.clock[-1])
-        found: dict[int, Rows] = {}
-        for slot, (there, left) in enumerate(zip(rows, kept, strict=True)):
-            parts = [before.rows[slot]] if slot in before.rows else []
-            if there is not None and len(left) < len(there):
-                parts.append(there.take(np.setdiff1d(np.arange(len(there)), left)))
-            if not parts:
-                continue
-            some = joined(parts)
-            due = due_of(self.awaiting, slot, some)
-            if last is not None and due is not None:
-                some = some.take(np.flatnonzero((due >= last) | (moment.after(some.position) == moment.steps)))
-            if len(some):
-                found[slot] = some.as_retained()
-        return Ghosts(found, tuple([item for item in before.asked if last is None or item[1] >= last]))
-
-    def deadline(self, state: State, ghosts: Ghosts) -> int | None:
+    def deadline(self, state: State) -> int | None:
         """Return the first deadline that `store` would ask for."""
-        found = [time for _, time in ghosts.asked]
+        found = []
         for one in self.settled:
             for slot in one.named:
-                for rows in (state.retained[slot.index], ghosts.rows.get(slot.index)):
-                    due = None if rows is None or not len(rows) else due_of(one, slot.index, rows)
-                    found += [] if due is None else [int(due.min())]
+                rows = state.retained[slot.index]
+                due = None if rows is None or not len(rows) else due_of(one, slot.index, rows)
+                found += [] if due is None else [int(due.min())]
         return min(found, default=None)
 
-    def store(self, state: State, ghosts: Ghosts) -> None:
-        """Ask for the deadlines of what is in memory, and of ghosts, in the order of arrival."""
+    def store(self, state: State) -> None:
+        """Ask for the deadlines of what is in memory, in the order of arrival."""
         deadlines = self.join.world.deadlines
         for one in self.all:
             one.due.clear()
@@ -174,14 +125,8 @@ class Expiring:
                 retained = state.retained[slot.index]
                 if retained is not None:
                     asking += self._asking(one, slot.index, retained, list(slot.memory.all()))
-                if slot.index in ghosts.rows:
-                    some = ghosts.rows[slot.index]
-                    asking += self._asking(one, slot.index, some, entries_of(self.join, slot, some))
             for _, key, time in sorted(asking, key=itemgetter(0)):
                 _notify(one, key, time)
-        for key, time in ghosts.asked:
-            assert self.awaiting is not None  # Invariant: it has asked
-            _notify(self.awaiting, key, time)
         deadlines.clean()
 
     def _asking(self, one: Installed, slot: int, rows: Rows, entries: Sequence[Any]) -> Iterator[tuple[int, Any, int]]:
@@ -201,16 +146,6 @@ def due_of(installed: Installed, slot: int, rows: Rows) -> NDArray[np.int64] | N
     """Return the last end that a partner of each row may have; None if the restriction does not say."""
     bound = bound_of(installed, slot)
     return None if bound is None else (rows.start if bound.from_start else rows.end) + bound.most
-
-
-def asked_by_none(installed: Installed) -> list[tuple[Any, int]]:
-    """Return the deadlines that nothing in memory waits for, with the keys of their copies."""
-    mine = {
-        (installed.key_of(slot, entry), type(installed.restriction).due(installed.stateless, slot, entry))
-        for slot in installed.named
-        for entry in slot.memory.all()
-    }
-    return [(key, time) for key, due in installed.due.items() for time in due if (key, time) not in mine]
 
 
 def first_asked(one: Installed, keys: Keys, sides: Sequence[tuple[int, Rows]], due: Sequence[Ints]) -> list[Ints]:

@@ -113,3 +113,23 @@ def test_a_row_is_decided_by_what_may_bear_on_it(keyed, monkeypatch):
     decided = 300
     assert engine.stats.slots["correlate(a)", "b"][0] > 250
     assert 0 < len(asked) < decided
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+@pytest.mark.parametrize("is_restored", [False, True])
+@pytest.mark.parametrize("lateness", [None, 50])
+def test_rows_of_one_time_come_as_their_events_do_whatever_has_left_before(tier, is_restored, lateness):
+    """What an event of the first key had asked for goes with it: so the second key, whose event stayed, is first."""
+    stack = key_by(x="k", y="k") | most_recently("x", "y") | optionally("y") | within(10, "x", "y")
+    near = correlate(x=A, y=B, yields=lambda x, y: x.v, restrict=stack)
+    engine = Engine(near, lateness=lateness, tier=tier)
+    rows = [{"k": key, "v": value} for value, key in enumerate("pqrpsq")]
+    if tier is None:
+        engine.push_many({A: {"value": rows, "at": [3] * len(rows)}})
+    for row in rows if tier is not None else ():
+        engine.push(A, row, at=3)
+    if is_restored:
+        engine = Engine.restore(engine.snapshot(), near, lateness=lateness, tier=tier)
+    rows_of_events = engine.push(A, {"k": "z", "v": 9}, at=100)
+    rows_of_events += engine.advance(60)
+    assert [event.value for event in rows_of_events] == [2, 3, 4, 5]
