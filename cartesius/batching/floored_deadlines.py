@@ -1,10 +1,11 @@
 """Deadlines that wait for floors: those that one restriction has asked for, in the order in which they are due.
 
 Most are not over by the clock; those that are may be held up by what gates hold. What is held of one key holds up that
-key alone, so its deadlines are *blocked*: they are set aside until a gate's copy for that key has changed. A push
-looks at those keys only that it has touched, however many are blocked.
+key alone, so its deadlines are *blocked*: set aside until a gate's copy for that key has changed, or until what all
+keys have in common lets them, whatever that copy holds. A push looks at those keys only, however many are blocked.
 
-Invariant: the earliest deadline of each key that is not blocked is among the heads; others may be there, too.
+Invariant: the earliest deadline of each key is among the heads, or, if it is blocked, among what is held up; others may
+be there, too.
 
 Source: SEMANTICS 3.12.
 """
@@ -53,6 +54,10 @@ class Waiting(Protocol):
         """Whether a deadline that is not let bars those after it, of all keys."""
         ...
 
+    def may_let_go(self, time: int) -> bool:
+        """Whether a deadline may be let now though nothing has happened to its key."""
+        ...
+
     def keys_let_go(self, blocked: Collection[tuple[Any, ...]]) -> Iterable[tuple[Any, ...]]:
         """Return of some keys those that may not be blocked any more."""
         ...
@@ -75,6 +80,7 @@ class FlooredDeadlines:
         self._of_key: dict[tuple[Any, ...], list[Deadline]] = {}  # in order
         self._heads: list[Deadline] = []  # a heap
         self._blocked: set[tuple[Any, ...]] = set()  # the keys whose first is held up
+        self._held_up: list[Deadline] = []  # a heap of these
 
     def add(self, item: Deadline) -> None:
         """Take one in."""
@@ -109,6 +115,7 @@ class FlooredDeadlines:
         self._of_key.clear()
         self._heads.clear()
         self._blocked.clear()
+        self._held_up.clear()
 
     def _unblock(self, key: tuple[Any, ...]) -> None:
         """Let the first deadline of a key be a head."""
@@ -129,6 +136,10 @@ class FlooredDeadlines:
             return self._first_passed(who)
         for key in [*who.keys_let_go(self._blocked)] if self._blocked else ():
             self._unblock(key)
+        while self._held_up and who.may_let_go(self._held_up[0][0]):
+            if (key := self._held_up[0][2]) in self._blocked:
+                self._unblock(key)
+            heapq.heappop(self._held_up)
         while self._heads:
             time, _, key = item = self._heads[0]
             if key in self._blocked or self._of_key.get(key, [None])[0] != item:
@@ -139,8 +150,17 @@ class FlooredDeadlines:
                 return None
             else:
                 self._journal.append(partial(self._unblock, key))
-                self._blocked.add(key)
+                self._block(item)
         return None
+
+    def _block(self, item: Deadline) -> None:
+        """Set aside what is held up."""
+        if len(self._held_up) > 2 * len(self._blocked) + 100:  # most of which are held up no longer
+            held_up = [self._of_key[key][0] for key in self._blocked]
+            heapq.heapify(held_up)
+            self._held_up = held_up
+        heapq.heappush(self._held_up, item)
+        self._blocked.add(item[2])
 
     def _first_passed(self, who: Waiting) -> Deadline | None:
         for item in self.items:

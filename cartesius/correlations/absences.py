@@ -156,7 +156,11 @@ class Absences:
         if not slot.memory.holds(entry):  # it has left otherwise
             overdue.discard(entry.number)
             return
-        if not self._is_over(slot, entry):
+        waiting = self._waiting(slot, entry)
+        for one, due in waiting:  # some floors that matter are not past it yet
+            if due is not None and one.floor_slots and not one.is_inside:  # what is inside windows goes with them
+                one.notify_at(int(due), one.key_of(slot, entry))
+        if waiting:
             return
         if any(self._is_needed(one, slot, entry) for one in self._watchers[slot.index]):
             overdue.add(entry.number)
@@ -187,10 +191,10 @@ class Absences:
                 self.batch.world.journal.append(partial(setattr, slot, "forgotten", slot.forgotten))
                 slot.forgotten = {other: end for other, end in slot.forgotten.items() if other != window}
 
-    def _is_over(self, slot: Slot, entry: Entry) -> bool:
-        """Whether no event that comes in time can need an entry."""
+    def _waiting(self, slot: Slot, entry: Entry) -> list[tuple[Installed, Time | None]]:
+        """Return up to when an entry may still be needed by events that come in time; None: for ever."""
         dues = [(one, one.stateless.due(slot, entry)) for one in self._watchers[slot.index]]
-        return all([due is not None and one.join.floors.let_decide(one, due) for one, due in dues])
+        return [(one, due) for one, due in dues if due is None or not one.join.floors.let_decide(one, due)]
 
     def _is_needed(self, watcher: Installed, slot: Slot, entry: Entry) -> bool:
         needs = watcher.stateless.needs
@@ -229,7 +233,7 @@ class Absences:
         """Forget a batch that failed, or what was before a restore; see anew what is kept although its time is over."""
         self._doubtful.clear()
         for slot in self.slots:
-            self._overdue[slot.index] = {entry.number for entry in slot.memory.all() if self._is_over(slot, entry)}
+            self._overdue[slot.index] = {entry.number for entry in slot.memory.all() if not self._waiting(slot, entry)}
 
 
 def is_among(slot: Slot, parts: Candidate, counts: Callable[[Entry], bool]) -> bool:

@@ -190,6 +190,22 @@ class Floors:
             return changed.intersection(keys)
         return [key for key in keys if self.held_under(one, key) in changed]
 
+    def let_some(self, one: Installed, time: int) -> bool:
+        """Whether a deadline at ``time`` may be met though no gate has done anything under its key.
+
+        That is so once all that is held of any key is later, for what waits for that, and once gates of all keys take
+        nothing so early from those of a key that come before them.
+        """
+        if one.absent and self._have_passed(one.floor_slots, time, one):
+            return True
+        found: list[Time] = []
+        for slot in one.floor_slots:
+            gates = self._gates_before(slot, one)
+            first = next((place for place, gate in enumerate(gates) if gate in one.keyed_gates), None)
+            if first is not None:
+                found.append(max(map(_clock_of, gates[first:])))
+        return time < min(found, default=EARLIEST)
+
     def let_close(self, opener: Installed, time: Time, key: tuple[Any, ...]) -> bool:
         """Whether no gate that windows have in common holds an event of one that is closed, or freed, at ``time``."""
         if not opener.floor_slots:

@@ -102,6 +102,10 @@ class Installed(Place):
         """Whether a deadline that is not let bars those after it, of all keys."""
         return self.join.floors.let_none(self, time)
 
+    def may_let_go(self, time: int) -> bool:
+        """Whether a deadline may be let now though nothing has happened to its key."""
+        return self.join.floors.let_some(self, time)
+
     def keys_let_go(self, blocked: Collection[tuple[Any, ...]]) -> Iterable[tuple[Any, ...]]:
         """Return of some keys those that may not be blocked any more."""
         return self.join.floors.keys_let_go(self, blocked)

@@ -100,16 +100,6 @@ def may_close(time: Time) -> bool:
     return bool(installed.join.floors.let_close(installed, time, key))
 
 
-def wait_on(time: int) -> None:
-    """Ask for the tick at ``time`` once more, if it has come before all floors that matter are past it.
-
-    Windows need it not: what is inside goes with them. Only in a clause of a restriction.
-    """
-    installed, key = of_clause("wait_on")
-    if installed.floor_slots and not installed.is_inside and not installed.join.floors.let_decide(installed, time, key):
-        installed.notify_at(time, key)
-
-
 def clock() -> Time:
     """Return the engine's clock; before all times while events that windows have held back are still to come.
 

@@ -40,7 +40,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.language.families import completes
 from cartesius.plan import facts
 from cartesius.plan.nodes import Never
-from cartesius.rows.clock_clauses import due_at, has_passed, wait_on
+from cartesius.rows.clock_clauses import due_at, has_passed
 from cartesius.rows.combinations import reconsider
 from cartesius.rows.following import precedes
 from restrictions.basics.checks import refuse_tables
@@ -165,16 +165,13 @@ class _absence(Restriction):
     @handles(tick)
     def pass_by(self, now: int) -> None:
         """Decide the rows whose time has passed, and look at the events whose time has."""
-        overdue = due_at(self.c, now - 1)
-        for entry in overdue:
+        for entry in due_at(self.c, now - 1):
             look_again(self.c, entry)
         if now - 1 in self.held:
             held = dict(self.held)
             self.decided = tuple(held.pop(now - 1))
             self.held = held
             reconsider()
-        if overdue:
-            wait_on(now - 1)
 
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:

@@ -43,6 +43,7 @@ from restrictions import (
     in_event_time,
     key_by,
     most_recently,
+    optionally,
     retracting,
     session,
     sliding,
@@ -126,7 +127,7 @@ class near(Restriction):
 
     @handles(admit)
     def are_near(self, parts):
-        mine = [parts[slot.index] for slot in self.slots]
+        mine = [part for slot in self.slots if (part := parts[slot.index]) is not None]
         return max(p.end for p in mine) - min(p.start for p in mine) <= self.duration and bool(forward(parts))
 
 
@@ -158,7 +159,7 @@ class Gated:
     keyed: int | None  # the place of a key_by among those inside, if there is one
     lateness: int | None
 
-    def restriction(self, frees: Restriction) -> Any:
+    def restriction(self, frees: Any) -> Any:
         """Return the composition: what frees stands left of the gates, and right of a key_by that is left of all."""
         parts = [frees, *self.inside]
         if self.keyed is not None:
@@ -302,6 +303,45 @@ def test_a_row_without_a_partner_is_one_of_which_none_ever_came_through(
     ]
     expected = [tuple(None if part is None else part[0] for part in row) for row in (*pairs, *alone)]
     assert Counter(value for value, _ in values_of(found, outer.name)) == Counter(expected)
+
+
+MISSING = st.sampled_from((("left",), ("right",), NAMES))
+
+
+@given(gated(), pushes, st.integers(0, 8), MISSING)
+def test_a_row_is_final_once_no_gate_lets_a_partner_through(
+    program: Gated, trace: list[Push], duration: int, missing: tuple[str, ...]
+) -> None:
+    """Rows that come once are those that are left where all come at once, are taken back, and nothing is freed."""
+    given_ = inputs()
+    sources = program.sources(given_)
+    once = joined(sources, program.restriction(within(duration, *NAMES) | optionally(*missing)))
+    kept = near(*NAMES, duration=duration) | optionally(*missing) | retracting()
+    found, _ = run([once], given_, trace, program.lateness)
+    left = Counter[Any]()
+    for _, value, _, _, weight in itertools.chain(
+        *run([joined(sources, program.restriction(kept))], given_, trace, program.lateness)[0]
+    ):
+        left[value] += weight
+    assert Counter(value for value, _ in values_of(found, "pairs")) == +left
+
+
+@given(gated(), pushes, st.integers(0, 8), MISSING, st.booleans())
+def test_gates_hold_up_nothing_longer_than_in_an_engine_that_has_just_been_restored(
+    program: Gated, trace: list[Push], duration: int, missing: tuple[str, ...], displaces: bool
+) -> None:
+    """That has noted nothing of what it waits for: it looks at all."""
+    given_ = inputs()
+    frees = within(duration, *NAMES) | optionally(*missing)
+    output = joined(program.sources(given_), program.restriction(frees | most_recently("left") if displaces else frees))
+    first = restored = Engine(output, lateness=program.lateness)
+    for push in trace:
+        assert shown(first.push(given_[push.slot], push.value, at=push.end)) == shown(
+            restored.push(given_[push.slot], push.value, at=push.end)
+        )
+        assert first.stats.slots == restored.stats.slots
+        assert first.next_deadline == restored.next_deadline
+        restored = Engine.restore(restored.snapshot(), output, lateness=program.lateness)
 
 
 @given(gated(), pushes, st.integers(0, 6), st.sampled_from(("after", "before")), cuts)
