@@ -8,6 +8,7 @@ through; so it knows nothing of floors (SEMANTICS 3.12, 3.8, 3.5, 3.3).
 from __future__ import annotations
 
 import itertools
+import random
 from collections import Counter
 from functools import reduce
 from operator import or_
@@ -326,7 +327,25 @@ def test_a_row_is_final_once_no_gate_lets_a_partner_through(
     assert Counter(value for value, _ in values_of(found, "pairs")) == +left
 
 
-@given(gated(), pushes, st.integers(0, 8), MISSING, st.booleans())
+HOLDING = (lambda: in_threes("left"), lambda: in_threes("right"), lambda: aligning(*NAMES))
+
+
+@st.composite
+def gated_by_key(draw: st.DrawFn) -> Gated:
+    """Draw gates of which one holds key by key, before one of all keys that takes nothing any more that is early."""
+    holding = draw(st.sampled_from(HOLDING))()
+    inside = (in_event_time(draw(st.integers(1, 6))), holding, *draw(st.lists(gates("left"), max_size=1)))
+    return Gated(inside, ((), ()), 0, draw(st.sampled_from((None, 0, 0, 4))))
+
+
+def long(seed: int) -> list[Push]:
+    """Events of two keys, more than are drawn one by one."""
+    draw = random.Random(seed)
+    ends = itertools.accumulate(draw.choices((0, 1, 2, 5), k=40))
+    return [Push(draw.randrange(2), draw.randrange(10), max(0, end - draw.choice((0, 0, 0, 2)))) for end in ends]
+
+
+@given(gated() | gated_by_key(), st.integers(0, 2**32).map(long), st.integers(0, 8), MISSING, st.booleans())
 def test_gates_hold_up_nothing_longer_than_in_an_engine_that_has_just_been_restored(
     program: Gated, trace: list[Push], duration: int, missing: tuple[str, ...], displaces: bool
 ) -> None:
