@@ -160,7 +160,8 @@ def may_give(installed: Installed) -> bool:
     batch = installed.join.batch
     is_relation = isinstance(batch.output, Relations)
     is_shown, is_awaited = batch.is_pure or is_relation, batch.partial is not None or is_relation
-    copies = (installed.copies.get(key, installed.stateless) for key in installed.due)
+    wanted = [key for key, times in installed.due.items() if any(installed.still_awaits(time, key) for time in times)]
+    copies = (installed.copies.get(key, installed.stateless) for key in wanted)
     return any(copy.may_give(is_shown=is_shown, is_awaited=is_awaited) for copy in copies)
 
 

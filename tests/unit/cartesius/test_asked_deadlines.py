@@ -7,7 +7,7 @@ import pytest
 
 from cartesius import Engine, Reactive, correlate
 from cartesius.batching.deadlines import MANY
-from restrictions import key_by, most_recently, optionally, within, without
+from restrictions import cumulative, key_by, most_recently, optionally, within, without
 
 A, B, C = (Reactive(name, fields=("k", "v")) for name in "abc")
 
@@ -133,3 +133,20 @@ def test_rows_of_one_time_come_as_their_events_do_whatever_has_left_before(tier,
     rows_of_events = engine.push(A, {"k": "z", "v": 9}, at=100)
     rows_of_events += engine.advance(60)
     assert [event.value for event in rows_of_events] == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place"])
+@pytest.mark.parametrize("is_restored", [False, True])
+def test_what_nothing_in_memory_waits_for_keeps_no_output_open(tier, is_restored):
+    """`cumulative` holds the event of ``a`` when all ends, so that its row never comes; its deadline says nothing."""
+    held = correlate(
+        a=A, b=B, yields=lambda a: a, restrict=cumulative("a", "b") | optionally("b") | within(3, "a", "b")
+    )
+    engine = Engine(held, tier=tier)
+    engine.push(B, {"k": 0, "v": 0}, at=1)
+    engine.push(A, {"k": 0, "v": 1}, at=1)
+    if is_restored:
+        engine = Engine.restore(engine.snapshot(), held, tier=tier)
+    engine.close()
+    assert engine.stats.waiting == 1
+    assert engine.done
