@@ -33,7 +33,7 @@ from cartesius.effects.evidence import put_back
 from cartesius.expressions.expression_texts import Texts
 from cartesius.expressions.value_functions import of_value
 from cartesius.plan import facts
-from cartesius.plan.nodes import KeyBy, Let, Transduce
+from cartesius.plan.nodes import KeyBy, Let, May, Transduce
 from cartesius.programs.doors import checked_times, checked_value
 from cartesius.programs.give_ups import LeftToClauses
 from cartesius.results.unchanged_values import is_unchanged
@@ -663,7 +663,7 @@ def event_text(value: str, times: tuple[str, str], identity: str, before: str = 
 def _strands_deadlines(join: Join) -> bool:
     """Whether entries may leave whose deadlines nobody wants then."""
     is_taken_back = any(slot.memory.finds for slot in join.slots)
-    others = [one for one in join.installed if not (isinstance(one.node, KeyBy) or facts.is_pointwise(one))]
+    others = [one for one in join.installed if not (isinstance(one.node, KeyBy | May) or facts.is_pointwise(one))]
     return any(one.lets_go_alone for one in join.installed) and (is_taken_back or bool(others))
 
 

@@ -23,7 +23,7 @@ from cartesius.data.events import made
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cartesius.batching.deadlines import Deadline
     from cartesius.batching.world import World
@@ -205,7 +205,9 @@ class Leaving:
             del times[time]
             if not times:
                 del installed.due[key]
-        for (time, _, _, installed, key), due, leaving in _in_turn(items):  # now that all are known: it sorts memories
+        for (time, _, _, installed, key), due, leaving in (
+            _in_turn(items) if len(items) > 1 else items
+        ):  # now that all are known: it sorts memories
             under = (*key, time) if key else time
             for find, place in due.found:
                 found = find(under)
@@ -223,12 +225,18 @@ class Leaving:
         return True
 
 
-def _in_turn(items: Iterable[Item]) -> Iterator[Item]:
+def _in_turn(items: Sequence[Item]) -> Iterator[Item]:
     """Iterate over what is met, one after the other: where rows come, what asked first may have left."""
-    for of_one_time in [[*some] for _, some in groupby(items, key=lambda one: one[0][:2])]:
-        if of_one_time[0][0][3].gives_rows:
-            of_one_time.sort(key=lambda one: turn_of(one[0]))
-        yield from of_one_time
+    for _, some in groupby(items, key=_time_of):
+        together = [*some]
+        if len(together) > 1 and together[0][0][3].gives_rows:
+            together.sort(key=lambda one: turn_of(one[0]))
+        yield from together
+
+
+def _time_of(item: Item) -> tuple[int, tuple[int, int]]:
+    time, place, *_ = item[0]
+    return time, place
 
 
 class Ascent:
