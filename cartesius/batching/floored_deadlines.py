@@ -136,7 +136,7 @@ class FlooredDeadlines:
             return self._first_passed(who)
         for key in [*who.keys_let_go(self._blocked)] if self._blocked else ():
             self._unblock(key)
-        while self._held_up and who.may_let_go(self._held_up[0][0]):
+        while self._blocked and self._held_up and who.may_let_go(self._held_up[0][0]):
             if (key := self._held_up[0][2]) in self._blocked:
                 self._unblock(key)
             heapq.heappop(self._held_up)

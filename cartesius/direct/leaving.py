@@ -205,9 +205,8 @@ class Leaving:
             del times[time]
             if not times:
                 del installed.due[key]
-        for (time, _, _, installed, key), due, leaving in (
-            _in_turn(items) if len(items) > 1 else items
-        ):  # now that all are known: it sorts memories
+        in_turn = _in_turn(items) if len(items) > 1 else items
+        for (time, _, _, installed, key), due, leaving in in_turn:  # now that all are known: to put back sorts memories
             under = (*key, time) if key else time
             for find, place in due.found:
                 found = find(under)
