@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 assert catalogue_lines.REGISTRIES, "without them there is nothing to count"
 FAMILIES = sorted({export.family for export in EXPORTS.values()})
 PAIRS = list(combinations(FAMILIES, 2))
-AT_ONCE = 6
+AT_ONCE = 5
 """How many exports are asked of a program."""
 
 
