@@ -731,7 +731,8 @@ class Engine(EngineCore[Result]):
         if state["program"] != loading(engine._fingerprint):
             message = (
                 "restore: expected a snapshot of this program but it belongs to another one: a reactive, a"
-                " restriction, a body, the unit or the lateness differs; restore it with the program that took it"
+                " restriction, a body, the unit, the lateness or the minor version of Python differs; restore it with"
+                " the program that took it"
             )
             raise SnapshotMismatch(message)
         loading(lambda: load_engine(engine, state))

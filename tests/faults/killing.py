@@ -84,7 +84,7 @@ def victims(job: int, target: Target) -> list[int]:
         return sorted(pid for pid, process in tree.items() if "SparkSubmit" in process.command)
     if target == "executor":
         return sorted(pid for pid, process in tree.items() if "CoarseGrainedExecutorBackend" in process.command)
-    daemons = {pid for pid, process in tree.items() if "pyspark.daemon" in process.command}
+    daemons = {pid for pid, process in tree.items() if "pyspark.worker" in process.command}  # ours as Spark's own
     return sorted(pid for pid in daemons if tree[pid].parent in daemons)  # the daemon forks the workers
 
 

@@ -452,7 +452,7 @@ def test_the_row_of_any_key_is_found_again(keys, is_tier):
     assert {repr(key): value[0] for key, value in joined.query(joined.outputs[0]).items()} == rows
 
 
-NO_KEYS = [NAN, Decimal("NaN"), complex(NAN), np.float32(NAN), np.datetime64("NaT"), pd.NaT]
+NO_KEYS = [NAN, Decimal("NaN"), complex(NAN), np.float32(NAN), np.datetime64("NaT", "us"), pd.NaT]
 
 
 @pytest.mark.parametrize("tier", [None, "reference"])

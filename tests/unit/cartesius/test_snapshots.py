@@ -124,6 +124,16 @@ def test_what_an_untraced_body_calls_is_part_of_the_program(monkeypatch, name, o
         Engine.restore(blob, program)
 
 
+def test_a_function_of_another_version_of_python_is_another_and_the_message_thinks_of_it(monkeypatch):
+    """Who has but installed another Python would look for what differs in vain."""
+    program = correlate(x=left, yields=body)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "version_info", (3, 10))
+        blob = Engine(program).snapshot()
+    with pytest.raises(SnapshotMismatch, match="or the minor version of Python differs"):
+        Engine.restore(blob, program)
+
+
 @pytest.mark.parametrize("blob", [None, "a text", 5])
 def test_what_is_no_bytes_is_refused(blob):
     with pytest.raises(InvalidArgument, match="restore: expected the bytes of a snapshot but got"):
