@@ -134,17 +134,19 @@ class Installed(Place):
 
     def still_awaits(self, time: int, key: tuple[Any, ...]) -> bool:
         """Whether what was asked for is wanted, unless it was taken back."""
-        return not self.lets_go_alone or self.first_awaiting(time, key) is not None
+        if not self.lets_go_alone:
+            return True
+        under = (*key, time) if key else time
+        for slot, positions in self.dues.items():  # noqa: SIM110 - it is asked of each event, and a generator costs more
+            if slot.memory.lookup(positions, under):
+                return True
+        return False
 
     def first_awaiting(self, time: int, key: tuple[Any, ...]) -> int | None:
         """Return the number of the first in memory that it lets go once the clock is past a time; None: none is."""
-        under, first = (*key, time) if key else time, None
-        for slot, positions in self.dues.items():
-            for entry in slot.memory.lookup(positions, under):
-                if first is None or entry.number < first:
-                    first = entry.number
-                break
-        return first
+        under = (*key, time) if key else time
+        found = [next(iter(slot.memory.lookup(positions, under)), None) for slot, positions in self.dues.items()]
+        return min([entry.number for entry in found if entry is not None], default=None)
 
     def newest(self) -> int:
         """Return the number of what has come to memory last."""

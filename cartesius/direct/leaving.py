@@ -149,6 +149,7 @@ class Leaving:
         self._world = world
         self._due_of = due_of
         self._dues: dict[Installed, Due | None] = {}
+        self._gives_rows = False  # whether one of them does
 
     def meet(self, before: Time, out: list[Event]) -> Met | None:
         """Let leave, and out, what is due before a time; None, and nothing has changed, if something else is due.
@@ -182,6 +183,7 @@ class Leaving:
                 break
             if installed not in dues:
                 dues[installed] = self._due_of(installed)
+                self._gives_rows = self._gives_rows or installed.gives_rows
             due = dues[installed]
             if due is None or installed.join.is_done:
                 return False
@@ -205,7 +207,7 @@ class Leaving:
             del times[time]
             if not times:
                 del installed.due[key]
-        in_turn = _in_turn(items) if len(items) > 1 else items
+        in_turn = _in_turn(items) if self._gives_rows and len(items) > 1 else items
         for (time, _, _, installed, key), due, leaving in in_turn:  # now that all are known: to put back sorts memories
             under = (*key, time) if key else time
             for find, place in due.found:
