@@ -74,7 +74,9 @@ class Lines:
         self.raised = 0
         """How often something was raised."""
         self._quiet: set[FrameType] = set()  # who has called nothing since Python could handle a signal, or has raised
-        self._within: dict[FrameType, int | None] = {}  # where who runs would go on if the line before raised
+        self._within: dict[
+            FrameType, tuple[int, int | None]
+        ] = {}  # the line before; where who runs goes on if it raises
         self.where = ""
         self.places: list[Place] = []
         """Where each line is, if none is interrupted."""
@@ -113,8 +115,10 @@ class Lines:
 
     def _step(self, frame: FrameType) -> None:
         handler = _handler(frame.f_code, frame.f_lasti)
-        is_quiet = frame in self._quiet or self._within.setdefault(frame, handler) != handler
-        self._within[frame] = handler
+        line, before = self._within.setdefault(frame, (frame.f_lineno, handler))
+        is_quiet = frame in self._quiet or before != handler
+        if frame.f_lineno != line:  # else it comes back from an inlined comprehension, where nothing can raise
+            self._within[frame] = frame.f_lineno, handler
         (self._quiet.discard if frame.f_lineno in _calling(frame.f_code) else self._quiet.add)(frame)
         if is_quiet:
             return

@@ -472,6 +472,21 @@ def test_a_planted_mistake_is_found(name, monkeypatch):
     pytest.fail(f"{name}: not found in {tried} calls")
 
 
+def test_what_follows_a_try_is_not_interrupted_as_if_it_were_before():
+    """Nor after a comprehension, which is a part of its function from Python 3.12 on, with handlers of its own."""
+    found: dict[str, Any] = {}
+    body = "is_open.append(1)\n  rows = [n for n in list(range(3))]\n"
+    text = f"def work(is_open):\n try:\n  {body} finally:\n  is_open.clear()\n return rows"
+    exec(compile(text, "<generated>", "exec"), found)
+    lines = Lines()
+    lines.run(lambda: found["work"]([]))
+    for at in range(lines.seen):
+        is_open: list[int] = []
+        with suppress(Stop):
+            Lines(Stop, at).run(partial(found["work"], is_open))
+        assert not is_open, at
+
+
 def test_a_call_is_interrupted_as_often_as_is_said():
     """Else the law holds of what is interrupted once; what is left to do after that may come to an end before."""
     raised = Counter()
