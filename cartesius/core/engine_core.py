@@ -225,7 +225,12 @@ class EngineCore(Generic[Result]):
         if reactive.__class__ is Reactive and get_ident() == self._thread_number:
             direct = self._direct.get(reactive)
             if direct is not None:
-                emitted = direct(value, at)
+                try:
+                    emitted = direct(value, at)
+                except BaseException:
+                    if self._steps.is_running:  # since Python 3.12 no handler need see a signal where a loop jumps back
+                        self._journal.is_open, self._steps.is_running = True, False
+                    raise
                 if emitted is not None:
                     self._journal.is_open = False
                     return emitted

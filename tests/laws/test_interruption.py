@@ -631,6 +631,23 @@ def test_a_real_signal_within_a_move_of_the_clock_likewise(tier):
     print(outcomes)
 
 
+def test_an_engine_whose_function_was_left_without_its_handlers_says_that_it_is_broken() -> None:
+    """Since Python 3.12 none of them need see a signal that comes where a loop jumps back."""
+    left, right = Reactive("left"), Reactive("right")
+    pairs = correlate(x=left, y=right, yields=lambda x, y: (x, y), restrict=most_recently("x", "y"))
+    engine = Engine(pairs)
+    engine.push(left, 1)
+
+    def unseen(value: Any, at: Any) -> None:
+        engine._steps.is_running = True
+        raise KeyboardInterrupt
+
+    with mock.patch.dict(engine._direct, {left: unseen}), pytest.raises(KeyboardInterrupt):
+        engine.push(left, 2)
+    with pytest.raises(EngineBroken):
+        engine.push(right, 3)
+
+
 def signalled(call: Callable[[], object], seconds: float) -> KeyboardInterrupt | None:
     """Do ``call``, interrupted after some time, unless it is done by then."""
     try:
