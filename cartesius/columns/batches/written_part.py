@@ -135,7 +135,8 @@ class WrittenPart:
             given.done = moment.steps
             world.journal.is_open = True  # in here, as what has been done stands wherever somebody interrupts
         except BaseException as error:
-            if world.journal.is_open:
+            if world.journal.is_open or self._steps.is_running:  # a function was left without its handlers: see `push`
+                world.journal.is_open, self._steps.is_running = True, False
                 raise
             given.stopped_by = error
             world.journal.is_open = True
