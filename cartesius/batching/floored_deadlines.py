@@ -42,6 +42,10 @@ class Waiting(Protocol):
         """Whether what was asked for is wanted, unless it was taken back."""
         ...
 
+    def lags(self) -> Mapping[Slot, int | None]:
+        """Return how far the floors of slots stay behind the clock where nothing is held; None: they never move."""
+        ...
+
     def may_tick(self, time: int, key: tuple[Any, ...]) -> bool:
         """Whether floors have passed a deadline."""
         ...
@@ -74,7 +78,6 @@ class FlooredDeadlines:
     def __init__(self, journal: Journal, *, in_order: bool) -> None:
         self._journal = journal
         self._in_order = in_order
-        self.lags: Mapping[Slot, int | None] = {}  # how far floors stay behind the clock; None: they never move
         self.items: list[Deadline] = []  # in order
         self.most = FEW  # once there are more, somebody looks for those that nobody wants any more
         self._of_key: dict[tuple[Any, ...], list[Deadline]] = {}  # in order
@@ -170,22 +173,18 @@ class FlooredDeadlines:
                 return None
         return None
 
-    @property
-    def lag(self) -> int | None:
-        """How far all floors that matter stay behind the clock where nothing is held; None: they never move."""
-        return longest_of(self.lags.values())
-
     def first_stop(self, who: Waiting, clock: Time) -> Time:
         """Return the earliest time, from ``clock`` on, past which floors may have passed one of them."""
         found: Time = LATEST
-        longest = max([lag for lag in self.lags.values() if lag is not None], default=0)
+        lags = who.lags() if self.items else {}
+        longest = max([lag for lag in lags.values() if lag is not None], default=0)
         for place in range(bisect_left(self.items, (clock - longest,)), len(self.items)):
             time, _, key = self.items[place]
             if time >= found:
                 break
             if not who.still_awaits(time, key):
                 continue
-            lag = longest_of([self.lags.get(slot, 0) for slot in who.awaited(time, key)])
+            lag = longest_of([lags.get(slot, 0) for slot in who.awaited(time, key)])
             if lag is not None and clock <= time + lag < found:
                 found = time + lag
         return found

@@ -73,7 +73,6 @@ class Floors:
             if all(self._is_clock(slot, one) for slot in slots):
                 continue
             one.floor_slots = slots
-            one.floored.lags = {slot: self._lag(slot) for slot in slots}
             self._note_keyed_gates(one, {gate for slot in slots for gate in self._gates_before(slot, one)})
             self._join.world.deadlines.add_floored(one)
 
@@ -124,15 +123,22 @@ class Floors:
         waits = batch.partial is not None or batch.windows is not None or batch.relative is not None
         return waits and isinstance(batch.output, Events)  # a change of a table has the time of its cause, too
 
-    def _lag(self, slot: Slot) -> int | None:
-        """Return by how much a floor stays behind the clock where nothing is held; None if it never moves."""
+    def lags_of(self, one: Installed) -> dict[Slot, int | None]:
+        """Return how far the floors that matter stay behind the clock where nothing is held; None: they never move."""
+        known: dict[Join, int | None] = {}
+        return {} if one.opens_windows else {slot: self._lag(slot, known) for slot in one.floor_slots}
+
+    def _lag(self, slot: Slot, known: dict[Join, int | None]) -> int | None:
         source, own = self._sources[slot.index], _own_lag(slot)
-        before = 0 if source is None else source.floors._given_lag
+        if slot.ended:
+            return 0
+        before = 0 if source is None else source.floors._given_lag(known)
         return None if own is None or before is None else own + before
 
-    @property
-    def _given_lag(self) -> int | None:
-        return longest_of([self._reach, *map(self._lag, self._present)])
+    def _given_lag(self, known: dict[Join, int | None]) -> int | None:
+        if self._join not in known:
+            known[self._join] = longest_of([self._reach, *[self._lag(slot, known) for slot in self._present]])
+        return known[self._join]
 
     @property
     def _reach(self) -> int | None:

@@ -94,6 +94,10 @@ class Installed(Place):
         """Its place in the program: that of its correlation, and its turn there."""
         return self.join.number, self.turn
 
+    def lags(self) -> Mapping[Slot, int | None]:
+        """Return how far the floors of slots stay behind the clock where nothing is held; None: they never move."""
+        return self.join.floors.lags_of(self)
+
     def awaited(self, time: int, key: tuple[Any, ...]) -> tuple[Slot, ...]:
         """Return the slots whose floors a deadline waits for."""
         return self.copies.get(key, self.stateless).waits_for(time) or self.floor_slots

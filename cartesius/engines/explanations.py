@@ -199,7 +199,7 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
         if installed.absent and not (join.batch.absences and join.batch.absences.passes(slot)):
             continue  # it bounds what is absent
         if bound is not None and slot in installed.named:
-            if installed.floored.lag is None:
+            if None in installed.lags().values():
                 return UNBOUNDED, f"not even by {installed.restriction!r}, as what may meet it may be of any time"
             bound = _of_all_keys(bound) if installed.prefixes[slot.index] else bound
             still = ", but not while what may meet it can come late or is held by gates, here or before"

@@ -8,6 +8,8 @@ import pytest
 
 from cartesius import Engine, Reactive, correlate
 from restrictions import session, sliding, tumbling, within, without
+from restrictions.streams import interval_join, merge, take_until
+from restrictions.windows import on_close
 from tests.laws.catalogue import program_of
 from tests.laws.catalogue_lines import REGISTRIES
 from tests.laws.catalogue_rows import TooMany, bounded, rows_of
@@ -83,3 +85,23 @@ def test_what_must_not_come_is_over_by_the_clock_whatever_windows_are_before(win
                 decided += len(events)
                 assert not events or (deadline is not None and deadline <= clock), (tier, clock, deadline, events)
         assert decided, tier
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+@pytest.mark.parametrize("is_merged", [False, True])
+@pytest.mark.parametrize("is_restored", [False, True])
+def test_what_has_ended_puts_nothing_off(tier, is_merged, is_restored):
+    """Windows would give what was long ago; once their output has ended, by `take_until`, a row waits for the clock."""
+    a, b, c, d = (Reactive(name) for name in "abcd")
+    closed = correlate(c=c, yields=lambda c: c, restrict=tumbling(12, report=on_close), name="closed")
+    ended = take_until(closed, b)
+    output = interval_join(merge(ended, d) if is_merged else ended, a, -3, -1, key="k", how="full", lateness=3)
+    engine = Engine(output, tier=tier)
+    engine.push(a, {"k": 0}, at=3)
+    assert engine.next_deadline == 22
+    engine.push(b, {"k": 1}, at=9)
+    if is_restored:
+        engine = Engine.restore(engine.snapshot(), output, tier=tier)
+    assert engine.next_deadline == 10
+    assert not engine.advance(9)
+    assert [event.value for event in engine.advance(10)] == [(None, {"k": 0})]
