@@ -38,7 +38,7 @@ from cartesius.rows.asked_rows import AskedRows
 from cartesius.rows.enumeration import Product, Rank
 from cartesius.rows.list_products import ListProduct
 from cartesius.rows.lone_events import Alone
-from cartesius.rows.partial_rows import PartialRows
+from cartesius.rows.partial_rows import MAX_SLOTS, PartialRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -119,7 +119,7 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         _check_optional(batch, key, missing, absent)
         settling = [one for one in installed if facts.settles(one)]
         check_missing(batch, settling, installed)
-        batch.partial = PartialBatch(batch, _partial_rows(pattern, bindings, batch, missing, settling))
+        batch.partial = PartialBatch(batch, _partial_rows(pattern, bindings, batch, missing, installed))
     if (
         isinstance(key, str | tuple)
         and group is None
@@ -286,7 +286,7 @@ def _where_alone(pattern: Pattern) -> Callable[[Candidate], bool]:
 
 
 def _partial_rows(
-    pattern: Pattern, bindings: Bindings, batch: Batch, missing: list[bool], settling: Sequence[Installed]
+    pattern: Pattern, bindings: Bindings, batch: Batch, missing: list[bool], installed: Sequence[Installed]
 ) -> MaximalRows:
     memories = [slot.memory for slot in bindings.slots]
     if pattern.is_direct:
@@ -301,5 +301,7 @@ def _partial_rows(
         raise InvalidArgument(message)
     links = [link for link in bindings.links if not link.is_key or bindings.is_spoke(link, missing)]
     names = [slot.name for slot in bindings.slots]
-    together = [one.named for one in settling]
+    # What admits two parts connects them, also if it is of a user's own; of three slots that might make a cycle.
+    are_two = len(names) == MAX_SLOTS
+    together = [one.named for one in installed if facts.settles(one) or (one.admits and are_two)]
     return PartialRows(names, memories, links, pattern.conditions, missing, batch.rank, batch.body.admits, together)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from cartesius import Delete, Engine, Reactive, Update, correlate
+from cartesius import Delete, Engine, Reactive, Restriction, Slots, Update, correlate, forward, handles
 from cartesius.errors import InvalidArgument
+from cartesius.language.families import admit
 from restrictions import (
     affinely,
     aligning,
     as_table,
     fifo,
+    key_by,
     momentarily,
     most_recently,
     optionally,
@@ -246,3 +248,33 @@ def test_rows_without_a_partner_come_in_the_order_of_their_times_after_a_restore
     for at in 12, 15:
         engine.push_many({"left": {"id": [1], "at": [at]}})
     assert [event.end for event in engine.close()] == [12, 15]
+
+
+class equal(Restriction):
+    """What a user may write: parts meet that are equal, and nothing else connects them."""
+
+    slots: Slots
+
+    @handles(admit)
+    def are_equal(self, parts):
+        mine = [parts[slot.index] for slot in self.slots]
+        return (None in mine or mine[0].value == mine[1].value) and bool(forward(parts))
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+@pytest.mark.parametrize("keyed", [False, True])
+def test_what_a_clause_of_ones_own_admits_says_what_is_missing(left, right, tier, keyed):
+    """An event that matches nothing keeps its row, though there are others (SEMANTICS 2.6: none can replace a None)."""
+    stack = optionally("right") | retracting() | equal("left", "right")
+    if keyed:
+        stack |= key_by(left=lambda value: 0, right=lambda value: 0)
+    rows = correlate(left=left, right=right, yields=lambda left, right: (left, right), restrict=stack)
+    engine = Engine(rows, tier=tier)
+    events = [(left, 1), (right, 2), (left, 2), (right, 1), (right, 3)]
+    assert [changes(engine.push(*event)) for event in events] == [
+        [((1, None), 1)],
+        [],
+        [((2, 2), 1)],
+        [((1, None), -1), ((1, 1), 1)],
+        [],
+    ]
