@@ -32,7 +32,7 @@ from cartesius.columns.batches.plans import plan
 from cartesius.columns.batches.running import Compiled
 from cartesius.columns.batches.written_part import WrittenPart
 from cartesius.columns.results import events_of
-from cartesius.errors import NotStorable
+from cartesius.errors import EngineBroken, NotStorable
 from restrictions import first_match, in_sequence, key_by, lifo, most_recently, take, within
 from restrictions.streams import map_
 from restrictions.tables import (
@@ -408,3 +408,21 @@ def test_what_both_parts_set_aside_in_one_step_is_told_in_the_order_of_correlati
         assert list(map(repr, batches.late)) == list(map(repr, reference.late))
         both += len(batches.late)
     assert both > 60
+
+
+def test_a_batch_whose_function_was_left_without_its_handlers_says_that_the_engine_is_broken():
+    """As `Engine.push` does: since Python 3.12 none of them need see a signal that comes where a loop jumps back."""
+    engine = Engine(pairs(key_by(a="k", z="k") | within(9, "a", "z") | first_match(), a=latest(), z=Z))
+    batched(engine, ROWS)
+    assert isinstance(engine._compiled, Compiled)
+    part = engine._compiled.part
+    assert part is not None
+
+    def unseen(value, at):
+        part._steps.is_running = True
+        raise KeyboardInterrupt
+
+    with mock.patch.object(part._pushes, "ready", return_value={Z: unseen}), pytest.raises(KeyboardInterrupt):
+        batched(engine, ROWS)
+    with pytest.raises(EngineBroken):
+        engine.push(X, {"k": 0, "v": 0})
