@@ -301,7 +301,17 @@ def _partial_rows(
         raise InvalidArgument(message)
     links = [link for link in bindings.links if not link.is_key or bindings.is_spoke(link, missing)]
     names = [slot.name for slot in bindings.slots]
-    # What admits two parts connects them, also if it is of a user's own; of three slots that might make a cycle.
-    are_two = len(names) == MAX_SLOTS
-    together = [one.named for one in installed if facts.settles(one) or (one.admits and are_two)]
-    return PartialRows(names, memories, links, pattern.conditions, missing, batch.rank, batch.body.admits, together)
+    together = [one.named for one in installed if facts.settles(one)]
+    asked = [(one.restriction, one.named or batch.slots) for one in installed if one.admits and not facts.settles(one)]
+    for restriction, slots in asked:
+        if len(slots) > MAX_SLOTS:
+            message = (
+                f"optionally: expected clauses for admit that speak of one or two slots but that of {restriction!r}"
+                f" speaks of {len(slots)}, so that nothing says which part is missing; split it"
+            )
+            raise InvalidArgument(message)
+    # What admits two parts connects them, as a condition does, also if it is of a user's own.
+    together += [slots for _, slots in asked]
+    alone = {slot for _, slots in asked for slot in slots}
+    admits = batch.body.admits
+    return PartialRows(names, memories, links, pattern.conditions, missing, batch.rank, admits, together, alone)

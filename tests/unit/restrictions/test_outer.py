@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+
 import pytest
 
-from cartesius import Delete, Engine, Reactive, Restriction, Slots, Update, correlate, forward, handles
+from cartesius import Delete, Engine, Reactive, Restriction, Slot, Slots, Update, correlate, forward, handles
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import admit
 from restrictions import (
@@ -257,8 +260,19 @@ class equal(Restriction):
 
     @handles(admit)
     def are_equal(self, parts):
-        mine = [parts[slot.index] for slot in self.slots]
-        return (None in mine or mine[0].value == mine[1].value) and bool(forward(parts))
+        values = {parts[slot.index].value for slot in self.slots if parts[slot.index] is not None}
+        return len(values) < 2 and bool(forward(parts))
+
+
+class big(Restriction):
+    """Likewise, of one slot."""
+
+    slot: Slot
+
+    @handles(admit)
+    def is_big(self, parts):
+        part = parts[self.slot.index]
+        return (part is None or part.value > 0) and bool(forward(parts))
 
 
 @pytest.mark.parametrize("tier", ["reference", "in_place", None])
@@ -278,3 +292,35 @@ def test_what_a_clause_of_ones_own_admits_says_what_is_missing(left, right, tier
         [((1, None), -1), ((1, 1), 1)],
         [],
     ]
+
+
+@pytest.mark.parametrize("tier", ["reference", None])
+@pytest.mark.parametrize("small", ["first", "second", "third"])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_clauses_admit_of_one_slot_and_of_two_says_what_is_missing_of_three(small, seed, tier):
+    """Each first with all that are like it of the others, or with none (SEMANTICS 2.6)."""
+    inputs = {name: Reactive(name) for name in ("first", "second", "third")}
+    stack = (
+        optionally("second", "third") | retracting() | equal("first", "second") | equal("first", "third") | big(small)
+    )
+    row = correlate(**inputs, yields=lambda first, second, third: (first, second, third), restrict=stack)
+    engine, draw, shown, present = Engine(row, tier=tier), random.Random(seed), Counter(), {name: [] for name in inputs}
+    for _ in range(15):
+        name, value = draw.choice([*inputs]), draw.randrange(3)
+        for event in engine.push(inputs[name], value):
+            shown[event.value] += event.weight
+        if name != small or value > 0:
+            present[name].append(value)
+        expected = Counter()
+        for first in present["first"]:
+            found = [[other for other in present[name] if other == first] for name in ("second", "third")]
+            expected.update((first, second, third) for second in found[0] or [None] for third in found[1] or [None])
+        assert +shown == expected
+        assert min(shown.values(), default=0) >= 0
+
+
+def test_a_clause_on_three_slots_says_of_none_that_it_is_missing():
+    inputs = {name: Reactive(name) for name in ("first", "second", "third")}
+    stack = optionally("third") | retracting() | equal(*inputs)
+    with pytest.raises(InvalidArgument, match=r"one or two slots but that of equal\('first', .* speaks of 3"):
+        correlate(**inputs, yields=lambda first, second, third: (first, second, third), restrict=stack)
