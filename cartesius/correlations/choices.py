@@ -302,7 +302,9 @@ def _partial_rows(
     links = [link for link in bindings.links if not link.is_key or bindings.is_spoke(link, missing)]
     names = [slot.name for slot in bindings.slots]
     together = [one.named for one in installed if facts.settles(one)]
-    asked = [(one.restriction, one.named or batch.slots) for one in installed if one.admits and not facts.settles(one)]
+    asked = [
+        (one.restriction, one.named or (*batch.slots,)) for one in installed if one.admits and not facts.settles(one)
+    ]
     for restriction, slots in asked:
         if len(slots) > MAX_SLOTS:
             message = (

@@ -82,8 +82,8 @@ class PartialRows:
                 self.alone.setdefault(min(slots), []).append(check)
             elif not check([None] * len(names)):
                 self.never = True
-        for slot in asked:  # a clause of a user's own may say of one event alone that it is in no row
-            self.alone.setdefault(slot.index, []).append(admits)
+        for one in asked:  # a clause of a user's own may say of one event alone that it is in no row
+            self.alone.setdefault(one.index, []).append(admits)
         self.neighbours: list[list[Step]] = [[] for _ in names]
         for edge in edges:
             left, right = sorted(edge)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -299,11 +300,11 @@ def test_what_a_clause_of_ones_own_admits_says_what_is_missing(left, right, tier
 @pytest.mark.parametrize("seed", range(4))
 def test_what_clauses_admit_of_one_slot_and_of_two_says_what_is_missing_of_three(small, seed, tier):
     """Each first with all that are like it of the others, or with none (SEMANTICS 2.6)."""
-    inputs = {name: Reactive(name) for name in ("first", "second", "third")}
+    inputs: dict[str, Reactive[Any]] = {name: Reactive(name) for name in ("first", "second", "third")}
     stack = (
         optionally("second", "third") | retracting() | equal("first", "second") | equal("first", "third") | big(small)
     )
-    row = correlate(**inputs, yields=lambda first, second, third: (first, second, third), restrict=stack)
+    row = correlate(slots=inputs, yields=lambda first, second, third: (first, second, third), restrict=stack)
     engine, draw, shown, present = Engine(row, tier=tier), random.Random(seed), Counter(), {name: [] for name in inputs}
     for _ in range(15):
         name, value = draw.choice([*inputs]), draw.randrange(3)
@@ -320,7 +321,7 @@ def test_what_clauses_admit_of_one_slot_and_of_two_says_what_is_missing_of_three
 
 
 def test_a_clause_on_three_slots_says_of_none_that_it_is_missing():
-    inputs = {name: Reactive(name) for name in ("first", "second", "third")}
+    inputs: dict[str, Reactive[Any]] = {name: Reactive(name) for name in ("first", "second", "third")}
     stack = optionally("third") | retracting() | equal(*inputs)
     with pytest.raises(InvalidArgument, match=r"one or two slots but that of equal\('first', .* speaks of 3"):
-        correlate(**inputs, yields=lambda first, second, third: (first, second, third), restrict=stack)
+        correlate(slots=inputs, yields=lambda first, second, third: (first, second, third), restrict=stack)
