@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from cartesius.direct.direct_absences import absence_of
 from cartesius.direct.direct_changes import announcing_of, mapping_of, optional_slots, outer_of, rows_of
 from cartesius.direct.direct_clauses import clauses_of, following
-from cartesius.direct.direct_codes import product_of
+from cartesius.direct.direct_codes import product_of, self_join_of
 from cartesius.direct.direct_held import held_of
 from cartesius.direct.direct_texts import MORE, SEVERAL, After, DirectFork
 from cartesius.direct.direct_trees import tree_of
@@ -72,7 +72,9 @@ def way_of(program: Program, reactive: Reactive, often: Collection[str]) -> Way 
     if isinstance(leading, str) and len(program.bound[reactive]) == len(cone) == 1:
         through = clauses_of(program, *program.bound[reactive][0], why=leading)
         return through if isinstance(through, str) else Way(partial(through, kept=kept), calls=True)
-    is_forked = len(program.bound[reactive]) > 1 or any(isinstance(make, str) for make in found.values())
+    is_forked = len({join for join, _ in program.bound[reactive]}) > 1 or any(
+        isinstance(make, str) for make in found.values()
+    )
     places = {reactive: 0} | {made: place for place, (join, _) in enumerate(cone, is_forked) for made in join.reactives}
     makes: list[After] = []
     for join, coming in cone:
@@ -121,16 +123,21 @@ def _of_join(
     """Return it for one correlation; what several share is stored by the first of them, which is noted."""
     if _waits_for_gates(join):
         return "what leaves, or is decided, waits for what gates hold"
-    if len(coming) > 1:
+    slots, is_followed = (
+        [join.slots[index] for index, _ in coming],
+        any(made in program.bound for made in join.reactives),
+    )
+    source, shared = coming[0][1], {slot.shared for slot in slots if slot.shared is not None}
+    if len(slots) == 1:
+        make = _of_slot(program, join, slots[0], is_followed=is_followed)
+    elif any(other is not source for _, other in coming) or not shared.isdisjoint(stored):
         return f"{reactive.name} comes to several slots of {join.name}"
-    ((index, source),) = coming
-    slot, is_followed = join.slots[index], any(made in program.bound for made in join.reactives)
-    make = _of_slot(program, join, slot, is_followed=is_followed)
+    else:
+        make = self_join_of(program, join, slots, is_followed=is_followed)
     if isinstance(make, str):
         return make
-    if slot.shared is not None:
-        make = partial(make, reads=True) if slot.shared in stored else make
-        stored.append(slot.shared)
+    make = make if shared.isdisjoint(stored) else partial(make, reads=True)
+    stored += shared
     return make if source is reactive else partial(make, of_results=True)
 
 

@@ -19,7 +19,7 @@ from cartesius.batching.partial_batches import news
 from cartesius.data.generated import Constants, Lines, define
 from cartesius.direct.direct_loops import DirectLoops
 from cartesius.direct.direct_places import joined, listed, names_of, table_name
-from cartesius.direct.direct_sequences import FEW, DirectOrder, DirectSequence
+from cartesius.direct.direct_sequences import FEW, DirectSequence, order_of
 from cartesius.direct.leaving import Ascent, Due, found_by, given
 from cartesius.plan import facts
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from cartesius.expressions.expression_texts import Texts
     from cartesius.language.families import Slot
     from cartesius.plan.facts import Bound
-    from cartesius.rows.enumeration import Step
     from cartesius.rows.partial_rows import PartialRows
 
 
@@ -46,7 +45,7 @@ class DirectBands(DirectLoops):
     def __init__(self, shape: Shape, lines: Lines, constants: Constants, texts: Texts) -> None:
         super().__init__(shape, lines, constants, texts)
         self._own = shape.slot.index
-        self._order = DirectOrder(self._own)
+        self._order = order_of(shape)
         self._said = {one: facts.bounds_on_times(one, len(shape.join.slots)) for one in shape.bands}
         every = [bound for said in self._said.values() for bound in said]
         self._bounds = [bound for bound in every if bound.from_start or bound.of != bound.since]
@@ -133,12 +132,13 @@ class DirectBands(DirectLoops):
     def _search(self) -> None:
         steps = self._shape.steps
         for step in steps:
-            self._look_up(step)
+            self.look_up(step)
         mine = [self._near(bound) for bound in self._bounds if bound.slots == {self._own}]
         if self._shape.orders or self._shape.partial:
-            some = [f"found{step.slot}" for step in steps]
+            some = [either(self.sources(step.slot), "or") for step in steps]
         else:
-            self._lines.add(f"tuples = {' * '.join(f'len(found{step.slot})' for step in steps) or '1'}")
+            counts = [either([f"len({one})" for one in self.sources(step.slot)], "+") for step in steps]
+            self._lines.add(f"tuples = {' * '.join(counts) or '1'}")
             some = ["tuples"]
         with self._lines.under(f"if {' and '.join([*some, *mine]) or 'True'}:"), ExitStack() as loops:
             limits = {step.slot: self._limits(step.slot) for step in steps}
@@ -152,7 +152,7 @@ class DirectBands(DirectLoops):
     def _follow(self) -> None:
         """Write the search for what is next to each other, and what is done with it."""
         for step in self._shape.steps:
-            self._look_up(step)
+            self.look_up(step)
         sequence = DirectSequence(self._shape, self._lines, self._constants)
         near = [(bound.slots, self._near(bound)) for bound in self._bounds]
         if sequence.has_conditions:
@@ -165,21 +165,10 @@ class DirectBands(DirectLoops):
     def _in_order(self, slot: int, known: Collection[int]) -> list[str]:
         return [text for order in self._shape.orders for text in self._order.in_order(order, slot, known)]
 
-    def _look_up(self, step: Step) -> None:
-        slot = step.slot
-        keys = self.look_up_keys(step)
-        if keys is None:
-            self._lines.add(f"found{slot} = entries{slot}.values()")
-            return
-        key, condition = keys
-        with self._lines.under(condition):
-            self._lines.add(listed(f"found{slot}", f"{table_name(slot, step.positions)}.get({key})"))
-        if condition:
-            self._lines.add(f"else:\n    found{slot} = ()")
-
     def _limits(self, slot: int) -> list[str]:
         """Write what the new event says of the times in a slot; return what leaves out what is not near."""
         skips = []
+        is_stored = f" and part{slot} is not come{slot}" if slot in self.later else ""  # of others times ascend
         for number, bound in enumerate(self._bounds):
             most = self._constants.name(bound.most)
             name = f"limit{slot}_{number}"
@@ -199,7 +188,7 @@ class DirectBands(DirectLoops):
                 """)
                 skips.append(f"""
                     if part{slot}.{bound.side} < {name}:
-                        if part{slot}.{bound.side} < last{slot}_{number}:
+                        if part{slot}.{bound.side} < last{slot}_{number}{is_stored}:
                             break
                         continue
                 """)
@@ -211,13 +200,11 @@ class DirectBands(DirectLoops):
                     ascent{slot}.look()
                     first{slot} = end - ascent{slot}.start
             """)
-            skips.append(f"if part{slot}.start < first{slot}:\n    break")
+            skips.append(f"if part{slot}.start < first{slot}{is_stored}:\n    break")
         return skips
 
     def _visit(self, slot: int, limits: list[str], known: set[int], loops: ExitStack) -> None:
-        is_oldest_first = self._shape.join.batch.rank.is_oldest_first
-        found = f"found{slot}" if is_oldest_first else f"reversed(found{slot})"
-        loops.enter_context(self._lines.under(f"for part{slot} in {found}:"))
+        loops.enter_context(self._lines.under(f"for part{slot} in {self.every(slot)}:"))
         self._lines.add(f"visited{slot} += 1")
         for skip in limits:
             self._lines.add(skip)
@@ -276,6 +263,11 @@ class Unmatched:
             entry.more = more
         self._n_given = 0
         self._noted.clear()
+
+
+def either(texts: Sequence[str], operator: str) -> str:
+    """Return one text, or several with an operator between them as one operand."""
+    return texts[0] if len(texts) == 1 else f"({f' {operator} '.join(texts)})"
 
 
 def dues_of(shape: Shape, slot: Slot) -> frozenset[int]:

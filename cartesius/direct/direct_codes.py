@@ -14,6 +14,8 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
 
+import attrs
+
 from cartesius.correlations.placements import gates_of
 from cartesius.direct.direct_bands import DirectBands, dues_of
 from cartesius.direct.direct_places import DirectPlaces, of_keys
@@ -21,10 +23,11 @@ from cartesius.direct.direct_shapes import shape_of
 from cartesius.direct.direct_texts import DirectText
 from cartesius.direct.direct_windows import IN_WINDOWS, freeing, in_windows
 from cartesius.plan.nodes import Newest, Oldest
+from cartesius.rows.enumeration import Product
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
@@ -33,6 +36,28 @@ if TYPE_CHECKING:
     from cartesius.direct.leaving import Due
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
+
+
+def self_join_of(program: Program, join: Join, slots: Sequence[Slot], *, is_followed: bool) -> Make | str:
+    """Return what makes the function of several slots, to all of which an event comes, or why it needs the handlers."""
+    shapes = []
+    for slot in slots:
+        shape = shape_of(program, join, slot, is_followed=is_followed)
+        if isinstance(shape, str):
+            return shape
+        shapes.append(attrs.evolve(shape, siblings=tuple([one.index for one in slots if one is not slot])))
+    if join.batch.tells_steps or any(map(_says_more, shapes)):
+        return "an event is several parts, and something says more than what stays, is near, or follows"
+    return partial(DirectSelfJoin, shapes)
+
+
+def _says_more(shape: Shape) -> bool:
+    """Whether something concerns an event that is several parts of which nothing is known here."""
+    if shape.filters or shape.uses or shape.partial or shape.is_alone or shape.takes_first:
+        return True
+    is_limited = bool(shape.bands or shape.orders or shape.sequence)
+    is_oldest = any(kind is Oldest for kind, _, _ in shape.rules.values())
+    return shape.gate is not None or shape.windows is not None or is_oldest or (bool(shape.rules) and is_limited)
 
 
 def product_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
@@ -62,6 +87,10 @@ class DirectCode(DirectText):
             self.identity = f"(INSIDE, window, {self.identity})"
         if shape.gate is not None:
             self._scope |= {"gate": shape.gate, "spare": shape.gate.spare()}
+
+    @property
+    def _is_numbered(self) -> bool:
+        return bool(self._shape.siblings) or super()._is_numbered
 
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:
@@ -114,17 +143,31 @@ class DirectCode(DirectText):
 
     def _meet(self) -> None:
         """Write what makes an entry, and finds what it meets."""
-        shape, own = self._shape, self._own
-        self._entry(f"{{'uses': {shape.uses[own]}}}" if own in shape.uses else "None")
-        self._lines.add("tuples = 0")
-        if shape.gate is not None:
+        self._make_entry()
+        if self._shape.gate is not None:
             self._align()
             self._lines.add(f"if not is_held:\n    number += {len(self.join.slots)}" if self._is_numbered else "")
             return
+        self._place()
+        self._search()
+
+    def _make_entry(self) -> None:
+        """Write what makes an entry."""
+        shape, own = self._shape, self._own
+        more = f"{{'uses': {shape.uses[own]}}}" if own in shape.uses else "None"
+        self._entry("{'door': (source, step, 0)}" if self._slot.notes_door else more)
+        self._lines.add("tuples = 0")
+
+    def _place(self) -> None:
+        """Write what finds out where the entry comes."""
         self._lines.add("number += 1" if self._is_numbered and not self._reads else "")
-        self._places.link(self._lines, shape.probed, self._constants)
+        self._places.link(self._lines, self._shape.probed, self._constants)
         self._dues = self._loops.due()
         self._find_predecessor()
+
+    def _search(self) -> None:
+        """Write what finds what the entry meets."""
+        shape, own = self._shape, self._own
         for index in shape.uses:
             self._lines.add(f"left{index} = {{}}")
         self._begin()
@@ -235,6 +278,56 @@ class DirectCode(DirectText):
         with self._lines.under(f"if left{own}.get({self._part}, 1) > 0:" if own in shape.uses else ""):
             self._places.put(self._lines, self._dues)
 
+    # -- one of several parts: what is found out of one is kept while that of the next is -----------------------------
+
+    def write_coming(self, first: int) -> None:
+        """Write what makes its entry, or takes that of the ``first`` slot of its memory, and where that comes."""
+        own, add = self._own, self._lines.add
+        self._keys()
+        if first == own:
+            self._make_entry()
+        else:
+            add(f"{self._part} = come{first}")
+        self._place()
+        add("" if self._reads else f"{self._part}.number = number")
+        rule = self._shape.rule
+        is_here = self._replaces and rule is not None and (rule[2] or not self._shape.is_simply_indexed)
+        newest = f"next(iter(entries{own}.values()), None)" if self._replaces else "None"
+        add(f"come{own}, gone{own} = {self._part}, {f'gone{first}' if first != own else 'old' if is_here else newest}")
+        for position in self._asked_for():
+            is_key = position < len(self.join.bindings.spaces)
+            add(f"at{own}_{position} = {'key' if is_key else 'link'}{position}")
+        add(f"coming{own} = ({', '.join(self._names())},)")
+
+    def _asked_for(self) -> set[int]:
+        """Return by which of its values it is found from the slots that the event comes to as well."""
+        product = self.join.batch.product
+        assert isinstance(product, Product)  # Invariant: the shape has seen that
+        steps = [step for other in self._shape.siblings for step in product.plans[other][0]]
+        return {position for step in steps if step.slot == self._own for position in step.positions}
+
+    def _names(self) -> list[str]:
+        """Return the names of what is found out of it before it is known what it meets."""
+        known = [self._part, *self._known_keys, *self._places.names(is_put=False)]
+        links = self._places.linked(self._shape.probed)
+        also = [f"{name}{p}" for p in links for name in ("link", "is_plain")]
+        return [*dict.fromkeys([*known, *also, *[name for name in self._known() if name not in self._sought()]])]
+
+    def _sought(self) -> list[str]:
+        return ["tuples", *[f"visited{other}" for other in self._others]]
+
+    def write_search(self) -> None:
+        """Write what finds what it meets."""
+        self._lines.add(f"({', '.join(self._names())},) = coming{self._own}")
+        self._lines.add("tuples = 0")
+        self._search()
+        self._lines.add(f"sought{self._own} = ({', '.join(self._known())},)")
+
+    def write_change(self) -> None:
+        """Write what keeps it."""
+        self._lines.add(f"({', '.join(self._known())},) = sought{self._own}")
+        self._keep()
+
     # -- alignment: the state is that of the restriction's copy, which is there as long as something is held -----------
 
     def _align(self) -> None:
@@ -285,6 +378,56 @@ class DirectCode(DirectText):
                 world.number = stored
                 world.candidates += tuples
             """)
+
+
+class DirectSelfJoin(DirectText):
+    """The function of an input that comes to several slots of one product, and its text.
+
+    All of its entries are made first. Then it is one part after the other, beside what is there: the slots before that
+    part have not got it yet, those behind have it, so each combination comes once.
+    """
+
+    def __init__(self, shapes: Sequence[Shape], **link: Unpack[Link]) -> None:
+        super().__init__(shapes[0].join, shapes[0].slot, **link)
+        self._codes: dict[int, DirectCode] = {}
+        self._first: dict[int, int] = {}  # of slots that share a memory, the one that stores
+        self._has_doors = any(shape.slot.notes_door for shape in shapes)
+        within: Link = {**link, "after": (), "part_of": self}
+        for shape in shapes:
+            slot = shape.slot
+            alike = [one.slot.index for one in shapes if one.slot is slot or one.slot.shared is slot.shared is not None]
+            self._first[slot.index] = alike[0]
+            within["reads"] = alike[0] != slot.index
+            self._codes[slot.index] = DirectCode(shape, **within)
+
+    @cached_property
+    def dues(self) -> Mapping[Installed, Due]:
+        """What the deadlines of its restrictions do."""
+        return self._codes[self._own].dues
+
+    @property
+    def _is_numbered(self) -> bool:
+        return True
+
+    def _find_out(self) -> None:
+        add = self._lines.add
+        add(f"step = world.steps + {self._n_steps}" if self._has_doors and not self._follows else "")
+        add("ranks, n_before = [], len(out)")
+        for slot, code in self._codes.items():
+            code.write_coming(self._first[slot])
+        for code in self._codes.values():
+            code.write_search()
+        add("""
+            if len(ranks) > 1:
+                out[n_before:] = [out[n_before + place] for place in sorted(range(len(ranks)), key=ranks.__getitem__)]
+        """)
+
+    def _found_out(self) -> list[str]:
+        return [f"sought{slot}" for slot in self._codes]
+
+    def _change(self) -> None:
+        for code in self._codes.values():
+            code.write_change()
 
 
 def _place(gate: Installed, slot: Slot) -> int:

@@ -37,6 +37,12 @@ class DirectLoops:
         with ExitStack() as stack:
             for step in self._shape.steps:
                 index = step.slot
+                if index in self._shape.siblings:
+                    self.look_up(step)
+                    self._lines.add(f"visited{index} += len(found{index})")
+                    stack.enter_context(self._lines.under(f"for part{index} in {self.every(index)}:"))
+                    self._lines.add(f"if part{index} is gone{index}:\n    continue")
+                    continue
                 values, keys, condition = f"entries{index}.values()", self.look_up_keys(step), ""
                 if keys is not None:
                     key, condition = keys
@@ -56,6 +62,38 @@ class DirectLoops:
                     self._lines.under(f"for part{index} in {values if is_forward else f'reversed({values})'}:")
                 )
             self.combine(near)
+
+    @property
+    def later(self) -> list[int]:
+        """The slots behind its own that the event comes to as well: they have it already, those before do not yet."""
+        return [slot for slot in self._shape.siblings if slot > self._shape.slot.index]
+
+    def sources(self, slot: int) -> list[str]:
+        """Return the names of what has been looked up of a slot."""
+        return [f"found{slot}", f"also{slot}"] if slot in self.later else [f"found{slot}"]
+
+    def every(self, slot: int) -> str:
+        """Return the text of what has been looked up of a slot, in the order of the product."""
+        found, *also = self.sources(slot)
+        if self._shape.join.batch.rank.is_oldest_first:
+            return f"chain({found}, {also[0]})" if also else found
+        return f"chain({also[0]}, reversed({found}))" if also else f"reversed({found})"
+
+    def look_up(self, step: Step) -> None:
+        """Write what looks up the entries of a slot, the oldest first, and the event itself, if that is one by now."""
+        slot, keys = step.slot, self.look_up_keys(step)
+        is_later = slot in self.later
+        if keys is None:
+            self._lines.add(f"found{slot} = entries{slot}.values()")
+            self._lines.add(f"also{slot} = (come{slot},)" if is_later else "")
+            return
+        key, condition = keys
+        with self._lines.under(condition):
+            self._lines.add(listed(f"found{slot}", f"{table_name(slot, step.positions)}.get({key})"))
+            own = joined([f"at{slot}_{position}" for position in step.positions])
+            self._lines.add(f"also{slot} = (come{slot},) if {key} == {own} else ()" if is_later else "")
+        if condition:
+            self._lines.add(f"else:\n    {' = '.join(self.sources(slot))} = ()")
 
     def is_own(self, bound: int, position: int) -> bool:
         """Whether a value that a step looks up by is one of the new event: keys of one space are equal."""
@@ -169,3 +207,6 @@ class DirectLoops:
         with self._lines.under(loop):
             identity = f"(correlation, ({identities}), {steps}{place})"
             self._lines.add(event_text("result", ("since", "until"), identity))
+            if self._shape.siblings:
+                sign = "" if self._shape.join.batch.rank.is_oldest_first else "-"
+                self._lines.add(f"ranks.append(({', '.join(f'{sign}{part}.number' for part in self._parts())}, ))")

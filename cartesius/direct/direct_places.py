@@ -94,9 +94,13 @@ class DirectPlaces:
         """The names of what is found out of the new entry: the values that link it, and where it comes if it stays."""
         return [f"link{p}" for p in self._links] + (["places"] if is_put and not self._is_known else [])
 
+    def linked(self, positions: Collection[int]) -> list[int]:
+        """The positions of all values that link the new entry: of those that it is found by, and others."""
+        return sorted({*self._links, *positions})
+
     def link(self, lines: Lines, positions: Collection[int], constants: Constants) -> None:
         """Write what computes the values that link the new entry: those that it is found by, and others."""
-        for p in sorted({*self._links, *positions}):
+        for p in self.linked(positions):
             self._compute(p, f"part{self._slot.index}", lines, constants)
             lines.add(f"""
                 is_plain{p} = type(link{p}) is int or type(link{p}) is str

@@ -35,10 +35,16 @@ FEW: Final = 8
 
 
 class DirectOrder:
-    """Texts about what follows what, for an event of one slot, which is the last of all to come."""
+    """Texts about what follows what, for an event of one slot, which is the last of all to come.
 
-    def __init__(self, own: int) -> None:
+    Args:
+        own: The slot.
+        has_doors: Whether an event may be a part of several slots, with a number in each: it never follows itself.
+    """
+
+    def __init__(self, own: int, *, has_doors: bool = False) -> None:
         self._own = f"part{own}"
+        self._has_doors = has_doors
 
     def precedes(self, one: str, other: str) -> str:
         """Return the text that asks whether one part precedes another.
@@ -51,13 +57,18 @@ class DirectOrder:
         if one == self._own:
             return f"{ends} < {starts}"
         later = "end == start" if other == self._own else f"{other}.end == {starts} and {one}.number < {other}.number"
+        later += self._is_other(one, other)
         return f"({ends} < {starts} or {ends} == {starts} and {one}.start == {ends} and {later})"
+
+    def _is_other(self, one: str, other: str) -> str:
+        return f" and {one}._identity != {other}._identity" if self._has_doors else ""
 
     def is_earlier(self, part: str) -> str:
         """Return the text that asks whether ``other``, which is stored, comes before a part in the order of events."""
         if part == self._own:
             return "other.end <= end"
-        return f"(other.end < {part}.end or other.end == {part}.end and other.number < {part}.number)"
+        is_other = self._is_other("other", part)
+        return f"(other.end < {part}.end or other.end == {part}.end and other.number < {part}.number{is_other})"
 
     def in_order(self, order: Sequence[int], slot: int, known: Collection[int]) -> list[str]:
         """Return what says that the part of a slot is in order with the nearest, on both sides, that are known."""
@@ -72,6 +83,11 @@ class DirectOrder:
         ]
 
 
+def order_of(shape: Shape) -> DirectOrder:
+    """Return the texts about what follows what for the event of a shape."""
+    return DirectOrder(shape.slot.index, has_doors=any(slot.notes_door for slot in shape.join.slots))
+
+
 class DirectSequence:
     """Writes the search for parts that are next to each other, among what has been ``found`` of each slot."""
 
@@ -81,7 +97,7 @@ class DirectSequence:
         self._constants = constants
         self._own = shape.slot.index
         self._slots = range(len(shape.join.slots))
-        self._order = DirectOrder(self._own)
+        self._order = order_of(shape)
         self._is_strict = shape.sequence is not None and shape.sequence.node.contiguity == "strict"  # type: ignore[attr-defined]  # it is a sequence's
 
     def write(self, near: Near) -> None:

@@ -73,6 +73,7 @@ class Shape:
     windows: Installed | None = None  # what opens those in which events meet
     is_alone: bool = False  # whether each event is a candidate of its own, and all other parts are missing
     takes_first: bool = False  # whether the first combination is all that an event gives
+    siblings: tuple[int, ...] = ()  # the other slots that the event comes to as well
 
     @property
     def rule(self) -> Rule | None:
@@ -117,7 +118,8 @@ class Shape:
     def is_single(self, step: Step) -> bool:
         """Whether a step finds one entry at most."""
         rule = self.rules.get(step.slot)
-        return rule is not None and rule[1] == 1 and set(rule[2]) <= set(step.positions)
+        is_limited = rule is not None and rule[1] == 1 and set(rule[2]) <= set(step.positions)
+        return is_limited and step.slot not in self.siblings
 
 
 def shape_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Shape | str:
@@ -237,8 +239,6 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
         reason = _of_sequence(join, sequence, steps)
         if reason or rules or uses or momentary or orders or len(sequences) > 1:
             return reason or f"something stands beside {sequence.restriction!r} that says what stays, or follows"
-    if (orders or sequences) and any(one.notes_door for one in join.slots):
-        return "an event of several slots has a number in each, which does not say what it follows"
     if gate is not None and join.batch.tells_steps:
         return f"{gate.restriction!r} numbers what it lets go, which tells results that come again"
     if gate is not None and (orders or sequences):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Required, TypeAlias, TypedDict, Unpack
 
 from cartesius.batching.deadlines import BY_ROWS, MANY
@@ -179,6 +180,8 @@ class Link(TypedDict, total=False):
     """Whether it is a generator that follows the first."""
     of_results: bool
     """Whether what comes to it are results of another correlation, not what is pushed."""
+    part_of: DirectText
+    """What writes one text with it."""
     reads: bool
     """Whether another one before it stores what comes to both, as they share a memory."""
     after: Sequence[After]
@@ -229,15 +232,17 @@ class DirectText(ABC):
         come = _COME.replace("N_STEPS", self._n_steps)
         self._come = f"{come}    world.clock = passed" if self._meets else come
         self._count = slot.ledger.text
-        self._constants = Constants()
+        whole: DirectText = link.get("part_of", self)
+        self._constants: Constants = Constants() if whole is self else whole._constants
         self._texts = Texts({one.name: one.index for one in join.slots}, self._constants)
-        self._lines = Lines()
-        self._asked: list[Installed] = []
+        self._lines: Lines = Lines() if whole is self else whole._lines
+        self._asked: list[Installed] = [] if whole is self else whole._asked
         self._leaving: list[tuple[str, ...]] = []  # what is done with an event that nothing more happens to
         self._states: list[str] = []  # what keeps those of the transducers that have seen the event
         self._windows: Installed | None = None  # what opens those that an event comes into at once
         world, body = join.world, join.batch.body
-        self._scope = {**SCOPE, **names_of(join.slots), "world": world, "journal": world.journal, "fates": world.fates}
+        self._scope: dict[str, Any] = {} if whole is self else whole._scope
+        self._scope |= {**SCOPE, **names_of(join.slots), "world": world, "journal": world.journal, "fates": world.fates}
         self._scope |= {"steps": steps, "lateness": self._lateness, "leaving": link.get("leaving")}
         self._scope |= {"output": join.name, "source": slot.source}
         self._scope |= {
@@ -696,7 +701,7 @@ SCOPE: dict[str, Any] = {
     "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "NEVER": EARLIEST, "EVER": LATEST, "nothing": object(),
     "Entry": Entry, "Event": Event, "EventDraft": EventDraft, "Update": Update, "Delete": Delete, "Queue": Queue,
     "LeftToClauses": LeftToClauses, "INSIDE": INSIDE, "new": object.__new__, "Record": Record, "Interval": Interval,
-    "Taken": Taken, "put_back": put_back,
+    "Taken": Taken, "put_back": put_back, "chain": chain,
     "checked_value": checked_value,
 }  # fmt: skip
 """What the names mean that all functions share."""
