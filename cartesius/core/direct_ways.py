@@ -130,7 +130,7 @@ def _of_join(
     source, shared = coming[0][1], {slot.shared for slot in slots if slot.shared is not None}
     if len(slots) == 1:
         make = _of_slot(program, join, slots[0], is_followed=is_followed)
-    elif any(other is not source for _, other in coming) or not shared.isdisjoint(stored):
+    elif source.table or any(other is not source for _, other in coming) or not shared.isdisjoint(stored):
         return f"{reactive.name} comes to several slots of {join.name}"
     else:
         make = self_join_of(program, join, slots, is_followed=is_followed)

@@ -1,8 +1,12 @@
-"""Direct codes: what a push into one slot of a known product does, as the text of one function.
+"""Direct codes: what a push into a known product does, as the text of one function.
 
 What the clauses of the restrictions do to this slot, the enumeration from it, the body, and what is kept, in one piece:
 no handler is looked for, and no candidate is made that another entry must complete. The function works on the memories
 and entries that all else works on.
+
+Where an event comes to several slots of one product, it is one part after the other, each as if it were the only one.
+
+This module is over 300 lines because an event that is several parts does all that one does that is one.
 
 Invariant: what it computes is what the clauses, the enumeration and the body would have computed.
 
