@@ -253,7 +253,7 @@ class DirectText(ABC):
         }
         self._scope |= {"where": body.where, "yields": body.yields}
         self._after = [(one, one.make(steps=steps, lateness=None, follows=True)) for one in link.get("after", ())]
-        self._scope["joins"] = [link.join for link in self.links]  # which may let events go on at their doors
+        self._scope.setdefault("joins", [link.join for link in self.links])  # which may let events go on at their doors
         self._told = [_results(number) for number in link.get("told", (0,))]
 
     @cached_property
