@@ -72,9 +72,8 @@ def way_of(program: Program, reactive: Reactive, often: Collection[str]) -> Way 
     if isinstance(leading, str) and len(program.bound[reactive]) == len(cone) == 1:
         through = clauses_of(program, *program.bound[reactive][0], why=leading)
         return through if isinstance(through, str) else Way(partial(through, kept=kept), calls=True)
-    is_forked = len({join for join, _ in program.bound[reactive]}) > 1 or any(
-        isinstance(make, str) for make in found.values()
-    )
+    comes_to = {join for join, _ in program.bound[reactive]}
+    is_forked = len(comes_to) > 1 or any(isinstance(make, str) for make in found.values())
     places = {reactive: 0} | {made: place for place, (join, _) in enumerate(cone, is_forked) for made in join.reactives}
     makes: list[After] = []
     for join, coming in cone:
@@ -123,11 +122,9 @@ def _of_join(
     """Return it for one correlation; what several share is stored by the first of them, which is noted."""
     if _waits_for_gates(join):
         return "what leaves, or is decided, waits for what gates hold"
-    slots, is_followed = (
-        [join.slots[index] for index, _ in coming],
-        any(made in program.bound for made in join.reactives),
-    )
-    source, shared = coming[0][1], {slot.shared for slot in slots if slot.shared is not None}
+    slots, source = [join.slots[index] for index, _ in coming], coming[0][1]
+    shared = {slot.shared for slot in slots if slot.shared is not None}
+    is_followed = any(made in program.bound for made in join.reactives)
     if len(slots) == 1:
         make = _of_slot(program, join, slots[0], is_followed=is_followed)
     elif source.table or any(other is not source for _, other in coming) or not shared.isdisjoint(stored):
