@@ -240,11 +240,15 @@ def _ways(need: Need, slots: tuple[Slot, ...]) -> tuple[str, ...]:
 
 def _who_keeps(join: Join, slot: Slot) -> str | None:
     """Say why results stay when what a slot gave for them is taken back; None: they are taken back with it."""
-    gates = [one for one in join.installed if is_gate(one) and slot in (one.named or join.slots)]
-    stateful = [one for one in gates if one.restriction._states or facts.gives(one) is not Give.AS_THEY_COME]
-    if stateful:
-        return f"{stateful[0].restriction!r} does not forget it"
-    return None if retracts(join) else "nothing here takes results back"
+    concerned = [one for one in join.installed if slot in (one.named or join.slots)]
+    for one in concerned:
+        if is_gate(one) and (one.restriction._states or facts.gives(one) is not Give.AS_THEY_COME):
+            return f"{one.restriction!r} does not forget it"
+    if not retracts(join):
+        return "nothing here takes results back"
+    return next(
+        (f"{one.restriction!r} has let it go by then" for one in concerned if facts.entries_kept(one) == 0), None
+    )
 
 
 def _edges_of_corrections(join: Join, slot: Slot) -> list[Edge]:
@@ -257,7 +261,7 @@ def _edges_of_corrections(join: Join, slot: Slot) -> list[Edge]:
         return [Edge((slot,), True, f"{_said(slot)}, and results are taken back with what they were made of")]
     ways = (
         f"order it: give what {slot.source} is made of an order",
-        "version it, or take back what came of it: retracting(), with no gate that keeps a state",
+        "version it, or take back what came of it: retracting(), with no gate that keeps a state, nor momentarily",
         f"accept it: by_arrival({slot.name!r}); results then differ from run to run",
     )
     return [Edge((slot,), False, f"{_said(slot)}, so what it gives may be taken back, and {who}", ways)]

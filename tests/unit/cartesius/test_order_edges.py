@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from operator import add
 from typing import Any
 
@@ -376,6 +377,7 @@ def test_alternatives_may_be_accepted_by_arrival():
 STANDING = {
     "what lets results through": lambda a: map_(a, lambda pair: pair[0]),
     "what keeps a state": lambda a: correlate(a=a, yields=lambda a: a, restrict=retracting() | accumulating("a", add)),
+    "what keeps nothing": lambda a: correlate(a=a, yields=lambda a: a, restrict=retracting() | momentarily("a")),
     "what takes its own back": lambda a: correlate(a=a, yields=lambda a: a[0], restrict=retracting()),
     "totals": lambda a: aggregate(a, count, restrict=tumbling(10)),
 }
@@ -396,4 +398,7 @@ def test_results_that_stay_when_what_they_are_made_of_is_taken_back_are_said_to_
     depends = standing(p, q) != standing(q, p)
     *_, order = (line for line in Engine(program).explain().splitlines() if line.startswith("  order "))
     assert ("that are taken back" in order) is depends
-    assert depends is (name in ("what lets results through", "what keeps a state"))
+    p, q = (Reactive(name, order=unordered()) for name in "pq")
+    with pytest.raises(OrderMismatch) if depends else nullcontext():
+        STANDING[name](interval_join(p, q, 0, 5, how="full", eager=True))
+    assert depends is (name not in ("what takes its own back", "totals"))
