@@ -15,8 +15,7 @@ from cartesius.drawing.markup import element
 from cartesius.expressions.called_functions import called_by
 from cartesius.expressions.expressions import Expression, show
 from cartesius.language.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
-from cartesius.order.order_edges import edges_of
-from cartesius.order.order_needs import needs_of
+from cartesius.order.order_edges import edges_of, relied_on_by
 from cartesius.plan import facts
 from cartesius.programs.sharing import shared_by
 from cartesius.results.outputs import Events, Rows
@@ -294,7 +293,7 @@ def _may_hold(one: Installed) -> bool:
 
 
 def _order(join: Join) -> str:
-    relying = dict.fromkeys(need.by for need in needs_of(join))
+    relying = relied_on_by(join)
     if not relying:
         return "none relied on: the same results in any order of arrival, as a set"
     return f"arrival order, relied on by {', '.join(relying)}"

@@ -17,6 +17,7 @@ import attrs
 
 from cartesius.errors import OrderMismatch
 from cartesius.language.orders import Order
+from cartesius.language.patterns import may_come_again
 from cartesius.order.order_needs import (
     Need,
     acts_on_clock,
@@ -63,6 +64,15 @@ def edges_of(join: Join) -> list[Edge]:
             order = slot.reactive.order
             edges.append(Edge((slot,), None if order is None else True, f"{_said(slot)}, and no order is relied on"))
     return edges
+
+
+def relied_on_by(join: Join) -> list[str]:
+    """Say by what the order of arrival decides about results, whatever is declared; nothing: it does not."""
+    found = [*dict.fromkeys(need.by for need in needs_of(join))]
+    for slot in join.slots:
+        if not slot.is_table and may_come_again(slot.reactive) and (who := _who_keeps(join, slot)) is not None:
+            found.append(f"what came of results of {slot.source} that are taken back, as {who}")
+    return found
 
 
 def check_order(join: Join) -> None:
@@ -228,19 +238,30 @@ def _ways(need: Need, slots: tuple[Slot, ...]) -> tuple[str, ...]:
     )
 
 
+def _who_keeps(join: Join, slot: Slot) -> str | None:
+    """Say why results stay when what a slot gave for them is taken back; None: they are taken back with it."""
+    concerned = [one for one in join.installed if slot in (one.named or join.slots)]
+    for one in concerned:
+        if is_gate(one) and (one.restriction._states or facts.gives(one) is not Give.AS_THEY_COME):
+            return f"{one.restriction!r} does not forget it"
+    if not retracts(join):
+        return "nothing here takes results back"
+    return next(
+        (f"{one.restriction!r} has let it go by then" for one in concerned if facts.entries_kept(one) == 0), None
+    )
+
+
 def _edges_of_corrections(join: Join, slot: Slot) -> list[Edge]:
     """Who uses what may be taken back must take back what comes of it."""
     order = order_of(slot, join)
     if order is None or not order.corrected:
         return []
-    gates = [one for one in join.installed if is_gate(one) and slot in (one.named or join.slots)]
-    stateful = [one for one in gates if one.restriction._states or facts.gives(one) is not Give.AS_THEY_COME]
-    if retracts(join) and not stateful:
+    who = _who_keeps(join, slot)
+    if who is None:
         return [Edge((slot,), True, f"{_said(slot)}, and results are taken back with what they were made of")]
-    who = f"{stateful[0].restriction!r} does not forget it" if stateful else "nothing here takes results back"
     ways = (
         f"order it: give what {slot.source} is made of an order",
-        "version it, or take back what came of it: retracting(), with no gate that keeps a state",
+        "version it, or take back what came of it: retracting(), with no gate that keeps a state, nor momentarily",
         f"accept it: by_arrival({slot.name!r}); results then differ from run to run",
     )
     return [Edge((slot,), False, f"{_said(slot)}, so what it gives may be taken back, and {who}", ways)]

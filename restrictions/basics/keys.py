@@ -71,7 +71,8 @@ class key_by(_keyed):
         **keys: For each slot a field's name, or a function of the value.
 
     An event whose key is null (None, NaN, or a tuple with one of them) comes out of ``engine.late``, with the reason.
-    Only if all that it could meet by the key may be missing, by `optionally`, it goes on, and comes out unmatched.
+    Only if all that it could meet by the key may be missing, by `optionally`, or must not come, by `without`, it goes
+    on, and comes out unmatched.
 
     State: none; the keys travel with the events. Relies on no order. Does not commute: what is to its right has a
     copy a key, what is to its left is common.

@@ -37,6 +37,9 @@ class separately(Restriction):
     >>> [event.value for event in run(both, [(left, 1), (right, "a")])]
     [(1, None), (None, 'a')]
 
+    A condition in ``where`` that traces is asked of the events of its own slot alone; who wants none of the others
+    lets nothing of them through, by `only`, or filters the results.
+
     State: none. Relies on no order. Commutes with everything but the restrictions it refuses.
 
     Law:

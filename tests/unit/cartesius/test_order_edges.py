@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
+from operator import add
 from typing import Any
 
 import pytest
@@ -28,9 +30,19 @@ from restrictions import (
 )
 from restrictions.gates.folding import accumulating
 from restrictions.gates.row_gates import announcing
-from restrictions.streams import combine_latest, either, filter_, group_by, map_, merge, stream_table_join, zip_
+from restrictions.streams import (
+    combine_latest,
+    either,
+    filter_,
+    group_by,
+    interval_join,
+    map_,
+    merge,
+    stream_table_join,
+    zip_,
+)
 from restrictions.table_operators.aggregation import totalling
-from restrictions.tables import count, foreign_join, inner_join, map_table, sum_
+from restrictions.tables import aggregate, count, foreign_join, inner_join, map_table, sum_
 from restrictions.windows import istream, on_close, rstream
 from tests.laws.order_programs import depend
 
@@ -360,3 +372,33 @@ def test_alternatives_may_be_accepted_by_arrival():
     assert str(output.order) == "ordered among arrival"
     trace = [(w, A, 1), (f, B, 2), (t, C, 3)]
     assert standing(output, trace) != standing(output, [trace[0], trace[2], trace[1]])
+
+
+STANDING = {
+    "what lets results through": lambda a: map_(a, lambda pair: pair[0]),
+    "what keeps a state": lambda a: correlate(a=a, yields=lambda a: a, restrict=retracting() | accumulating("a", add)),
+    "what keeps nothing": lambda a: correlate(a=a, yields=lambda a: a, restrict=retracting() | momentarily("a")),
+    "what takes its own back": lambda a: correlate(a=a, yields=lambda a: a[0], restrict=retracting()),
+    "totals": lambda a: aggregate(a, count, restrict=tumbling(10)),
+}
+
+
+@pytest.mark.parametrize("name", STANDING)
+def test_results_that_stay_when_what_they_are_made_of_is_taken_back_are_said_to_rely_on_arrival(name):
+    p, q = Reactive("p"), Reactive("q")
+    eager = interval_join(p, q, 0, 5, how="full", eager=True)
+    program = STANDING[name](eager)
+
+    def standing(*sources):
+        engine, found = Engine(program), Counter()
+        for event in (event for source in sources for event in engine.push(source, source.name, at=3)):
+            found[repr(event.value)] += event.weight
+        return found if not program.table else engine.query(program)
+
+    depends = standing(p, q) != standing(q, p)
+    *_, order = (line for line in Engine(program).explain().splitlines() if line.startswith("  order "))
+    assert ("that are taken back" in order) is depends
+    p, q = (Reactive(name, order=unordered()) for name in "pq")
+    with pytest.raises(OrderMismatch) if depends else nullcontext():
+        STANDING[name](interval_join(p, q, 0, 5, how="full", eager=True))
+    assert depends is (name not in ("what takes its own back", "totals"))
