@@ -49,7 +49,7 @@ class Asking(Waiting, Protocol):
         ...
 
     @property
-    def place(self) -> tuple[int, int]:
+    def place(self) -> tuple[int, int, int]:
         """Its place in the program: that of its correlation, and its turn there."""
         ...
 
@@ -81,7 +81,7 @@ MANY: Final = 4_096
 """As many wait in the queue, at least, before what is asked for again and again is looked for."""
 BY_ROWS: Final = 40
 """Where rows come, the number of a request has above so many bits that of an entry, at most the first that waits."""
-Deadline: TypeAlias = tuple[int, tuple[int, int], int, A, tuple[Any, ...]]
+Deadline: TypeAlias = tuple[int, tuple[int, int, int], int, A, tuple[Any, ...]]
 """When, in which place of the program, the number of the request, who, and the key of the copy."""
 
 
@@ -346,7 +346,7 @@ def _is_wanted(item: Deadline[A]) -> bool:
     return _is_asked(item) and item[3].still_awaits(item[0], item[4])
 
 
-def turn_of(item: Deadline[A]) -> tuple[int, tuple[int, int], int]:
+def turn_of(item: Deadline[A]) -> tuple[int, tuple[int, int, int], int]:
     """Return when it is met: where rows come, what asked for it first may have left."""
     time, place, number, installed, key = item
     first = installed.first_awaiting(time, key) if installed.gives_rows else None

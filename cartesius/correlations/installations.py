@@ -90,9 +90,9 @@ class Installed(Place):
         return node if is_whole else _SEVERAL
 
     @property
-    def place(self) -> tuple[int, int]:
+    def place(self) -> tuple[int, int, int]:
         """Its place in the program: that of its correlation, and its turn there."""
-        return self.join.number, self.turn
+        return self.join.wave, self.join.number, self.turn
 
     def lags(self) -> Mapping[Slot, int | None]:
         """Return how far the floors of slots stay behind the clock where nothing is held; None: they never move."""

@@ -73,6 +73,7 @@ class Join:
         self.pattern = pattern
         self.name = name
         self.number = number
+        self.wave = 0  # of deadlines of one time those of an earlier wave are met first, then those of a lower number
         self.world = world
         self.reactives: list[Reactive] = []  # what it computes: the outputs of its pattern, and of all that equal it
         self.is_done = False

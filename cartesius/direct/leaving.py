@@ -235,7 +235,7 @@ def _in_turn(items: Sequence[Item]) -> Iterator[Item]:
         yield from together
 
 
-def _time_of(item: Item) -> tuple[int, tuple[int, int]]:
+def _time_of(item: Item) -> tuple[int, tuple[int, int, int]]:
     time, place, *_ = item[0]
     return time, place
 

@@ -163,6 +163,11 @@ def settles(of: Planned) -> bool:
     return any([isinstance(one, Until | Age | Collate) for one in of.nodes])
 
 
+def changes_last(of: Planned) -> bool:
+    """Whether rows that others are made of, and that change at the same time, are to change before its own."""
+    return any([isinstance(one, Age) and getattr(one.life, "is_last", False) for one in of.nodes])
+
+
 def settles_alone(of: Planned) -> bool:
     """Whether, for that, it need not name all slots."""
     return any([isinstance(one, Lasting | Age | Collate) for one in of.nodes])

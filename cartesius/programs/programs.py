@@ -146,7 +146,10 @@ class Program:
                 slot.kept = self.join_of.get(slot.reactive) or self.keeper(slot.reactive)
         if join.batch.windows is not None:
             join.batch.windows.are_rows_shared = may_share_rows(join)
-        join.floors.begin([self.join_of.get(slot.reactive) for slot in join.slots])
+        above = [self.join_of.get(slot.reactive) for slot in join.slots]
+        join.floors.begin(above)
+        join.wave = max((one.wave for one in above if one is not None), default=0)
+        join.wave += any(map(facts.changes_last, join.installed))
         if same is not None:
             self._alike[same] = join
         return join

@@ -70,6 +70,11 @@ class Presence(Compiled):
         object.__setattr__(self, "_crossings", Crossings(self.comparisons, self.source, self.compilation))
         object.__setattr__(self, "_only", tuple(self.compilation.condition(each, slots) for each in self.only))
 
+    @property
+    def is_last(self) -> bool:
+        """Whether its subject is judged anew as the clock moves: after rows have gone that are too old by then."""
+        return bool(self.comparisons)
+
     def come(self, before: Any, value: Any, time: Time, now: Time) -> Stage | None:
         """Return what the row that has come is at first."""
         return self.go_on(value, time, now)

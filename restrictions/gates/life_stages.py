@@ -39,7 +39,10 @@ class Stage(NamedTuple):
 
 
 class Life(Protocol):
-    """What becomes of a row: pure, and plain data (it is part of the fingerprint of a saved state)."""
+    """What becomes of a row: pure, and plain data (it is part of the fingerprint of a saved state).
+
+    One that has an attribute ``is_last``, which is true, changes its rows after all others that change at that time.
+    """
 
     def come(self, before: Any, value: Any, time: Time, now: Time) -> Stage | None:
         """Return what the row is when ``value`` has come, of that time, where ``before`` was kept (None: nothing)."""

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Update
-from dsl import DimensionMismatch, InvalidRule, RulePack, Source, instant, not_, now, require, when
+from dsl import DimensionMismatch, InvalidRule, RulePack, Source, instant, not_, now, otherwise, require, when
 from dsl.declarations.sources import declaration
 from dsl.judgements.clocks import Crossings, comparisons_with_now
 from dsl.judgements.presence import Presence
@@ -255,6 +255,32 @@ def test_a_verdict_changes_by_the_clock_alone_exactly_when_the_comparison_does()
     [event] = engine.advance(100 * HOUR)
     assert (event.end, event.value.value.status) == (6 * HOUR + 1, "restricted")
     assert engine.next_deadline is None
+
+
+@pytest.mark.parametrize("restored", [False, True])
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+@pytest.mark.parametrize("first", ["ship", "berth"])
+def test_what_grows_too_old_as_a_rule_changes_is_gone_before_the_rule_is_asked(first, tier, restored):
+    """Missing data never read as safe: until 5 the berth is too shallow, from then on its depth is not known."""
+    ship = Source("ship", key="id", id=int, eta=instant, dest=str)
+    berth = Source("berth", key="name", name=str, depth=metres, stale_after=5 * microseconds)
+    pack = RulePack("port", subject=ship, links=[berth.name == ship.dest])
+    with pack:
+        with when(ship.eta - now >= 3 * microseconds):
+            require(berth.depth >= 100 * metres, "early")
+        with otherwise():
+            require(berth.depth >= 1 * metres, "late")
+    outputs = pack.table(), pack.warnings()
+    engine = Engine(*outputs, tier=tier)
+    rows = {"ship": {"id": 1, "eta": 7, "dest": "N"}, "berth": {"name": "N", "depth": 2.0}}
+    for name in sorted(rows, key=lambda name: name != first):
+        engine.push(pack.sources[name], rows[name], at=0)
+    assert [row.status for row in engine.query(outputs[0]).values()] == ["restricted"]
+    if restored:
+        engine = Engine.restore(engine.snapshot(), *outputs, tier=tier)
+    told = engine.advance(20)
+    assert {event.end for event in told} == {5}
+    assert {event.value.value.status for event in told} == {"unknown"}
 
 
 def test_nothing_is_polled():
