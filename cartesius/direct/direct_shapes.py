@@ -239,6 +239,8 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
         reason = _of_sequence(join, sequence, steps)
         if reason or rules or uses or momentary or orders or len(sequences) > 1:
             return reason or f"something stands beside {sequence.restriction!r} that says what stays, or follows"
+    if (orders or sequences) and any(slot.notes_door for slot in join.slots) and not _are_inputs(join):
+        return "results that come in one step have numbers in several slots, which do not say what they follow"
     if gate is not None and join.batch.tells_steps:
         return f"{gate.restriction!r} numbers what it lets go, which tells results that come again"
     if gate is not None and (orders or sequences):
@@ -299,6 +301,11 @@ def _objection_to_windows(shape: Shape, opener: Installed) -> str:
     if any(slot.reactive.pattern is not None or not slot.has_windows for slot in join.slots):
         return "a slot is bound to results, or in no windows"
     return ""
+
+
+def _are_inputs(join: Join) -> bool:
+    """Whether all that comes is pushed, one event a step."""
+    return all(slot.reactive.pattern is None for slot in join.slots)
 
 
 def _of_sequence(join: Join, sequence: Installed, steps: Iterable[Step]) -> str:

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     import random
 
 A, B = Reactive("a"), Reactive("b")
-TAGGED = map_(A, lambda value: value)
+
+
+@correlate(x=A)
+def again(x: Any) -> Any:
+    """What comes, and some of it twice."""
+    yield from [x] * (1 + (x.n % 3 == 0))
+
+
 ALIKE, CROSSED = key_by(x="k", y="k"), key_by(x="k", y="j")
 PAIRS: dict[str, Any] = {
     "all": {},
@@ -90,7 +97,7 @@ def test_a_push_has_a_function_of_its_own(name: str) -> None:
 @pytest.mark.parametrize("way", ["by itself", "of results", "followed", "sharing"])
 @given(name=st.sampled_from([*PAIRS]), draw=st.randoms(use_true_random=False), lateness=st.sampled_from([None, 0, 3]))
 def test_pairs_of_one_stream_agree(way: str, name: str, draw: random.Random, lateness: int | None) -> None:
-    outputs = [pair(name, TAGGED if way == "of results" else A)]
+    outputs = [pair(name, again if way == "of results" else A)]
     if way == "followed":
         outputs = [map_(outputs[0], lambda row: row), outputs[0]]
     if way == "sharing":
