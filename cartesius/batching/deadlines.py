@@ -50,7 +50,7 @@ class Asking(Waiting, Protocol):
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """Its place in the program: that of its correlation, and its turn there."""
+        """Its place in the program: the wave and the number of its correlation, and its turn there."""
         ...
 
     @property
@@ -279,7 +279,7 @@ class Deadlines(Generic[A]):
 
     def of_others(self, correlations: Collection[int]) -> list[Deadline[A]]:
         """Return what correlations of other numbers have asked for, wanted or not."""
-        return [item for item in self.heap if item[1][0] not in correlations]
+        return [item for item in self.heap if item[1][1] not in correlations]
 
     def leave_out(self, items: Sequence[Deadline[A]]) -> None:
         """Leave out some of what was asked for, for the time of some steps."""

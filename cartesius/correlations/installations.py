@@ -91,7 +91,7 @@ class Installed(Place):
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """Its place in the program: that of its correlation, and its turn there."""
+        """Its place in the program: the wave and the number of its correlation, and its turn there."""
         return self.join.wave, self.join.number, self.turn
 
     def lags(self) -> Mapping[Slot, int | None]:
