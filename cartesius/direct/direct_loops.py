@@ -37,30 +37,18 @@ class DirectLoops:
         with ExitStack() as stack:
             for step in self._shape.steps:
                 index = step.slot
-                if index in self._shape.siblings:
-                    self.look_up(step)
-                    self._lines.add(f"visited{index} += len(found{index})")
-                    stack.enter_context(self._lines.under(f"for part{index} in {self.every(index)}:"))
-                    self._lines.add(f"if part{index} is gone{index}:\n    continue")
-                    continue
-                values, keys, condition = f"entries{index}.values()", self.look_up_keys(step), ""
-                if keys is not None:
+                if self._shape.is_single(step) and (keys := self.look_up_keys(step)) is not None:
                     key, condition = keys
                     stack.enter_context(self._lines.under(condition))
-                    found = f"{table_name(index, step.positions)}.get({key})"
-                if keys is not None and self._shape.is_single(step):
-                    self._lines.add(f"part{index} = {found}")
+                    self._lines.add(f"part{index} = {table_name(index, step.positions)}.get({key})")
                     stack.enter_context(self._lines.under(f"if part{index} is not None:"))
                     self._lines.add(f"visited{index} += 1")
                     continue
-                if keys is not None:
-                    self._lines.add(listed(f"found{index}", found))
-                    values = f"found{index}"
-                self._lines.add(f"visited{index} += len({values})")
-                is_forward = self._shape.join.batch.rank.is_oldest_first or self._shape.is_single(step)
-                stack.enter_context(
-                    self._lines.under(f"for part{index} in {values if is_forward else f'reversed({values})'}:")
-                )
+                self.look_up(step)
+                self._lines.add(f"visited{index} += len(found{index})")
+                stack.enter_context(self._lines.under(f"for part{index} in {self.every(index)}:"))
+                if index in self._shape.siblings:
+                    self._lines.add(f"if part{index} is gone{index}:\n    continue")
             self.combine(near)
 
     @property

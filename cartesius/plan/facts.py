@@ -164,7 +164,7 @@ def settles(of: Planned) -> bool:
 
 
 def changes_last(of: Planned) -> bool:
-    """Whether rows that others are made of, and that change at the same time, are to change before its own."""
+    """Whether its rows change after those of others that change at the same time, which its results are made of too."""
     return any([isinstance(one, Age) and getattr(one.life, "is_last", False) for one in of.nodes])
 
 

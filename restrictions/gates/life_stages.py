@@ -41,7 +41,7 @@ class Stage(NamedTuple):
 class Life(Protocol):
     """What becomes of a row: pure, and plain data (it is part of the fingerprint of a saved state).
 
-    One that has an attribute ``is_last``, which is true, changes its rows after all others that change at that time.
+    If its attribute ``is_last`` is true, its rows change after those of lives without it that change at that time.
     """
 
     def come(self, before: Any, value: Any, time: Time, now: Time) -> Stage | None:
