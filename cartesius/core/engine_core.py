@@ -234,7 +234,10 @@ class EngineCore(Generic[Result]):
                 if emitted is not None:
                     self._journal.is_open = False
                     return emitted
-        left_by, failed_by = self._steps.given_up.taken()
+        else:
+            direct = None
+        # What was noted of a push that was interrupted as it was left to the clauses says nothing of this one.
+        left_by, failed_by = ("", None) if direct is None else self._steps.given_up.taken()
         self._check_own_thread("push")
         self._check_goes_on(reactive, "push")
         units, dated = self._units(at, "push")

@@ -35,14 +35,14 @@ class GiveUps:
 
     def leave(self, reason: str) -> None:
         """Take note why a function leaves the present push to the clauses."""
-        self._reason = reason
+        self._reason, self._error = reason, None
 
     def failed(self, error: Exception) -> None:
         """Take note that the function of the present push has raised."""
         if isinstance(error, LeftToClauses):
             self.leave(str(error))
         else:
-            self._error = error
+            self._reason, self._error = "", error
 
     def taken(self) -> tuple[str, Exception | None]:
         """Return what was noted for the present push, and forget it."""

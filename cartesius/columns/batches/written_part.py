@@ -189,6 +189,7 @@ class WrittenPart:
         clock = world.clock if moment.clock is None else int(moment.clock[step])
         heap = world.deadlines.heap
         is_due = moment.meets_deadlines and bool(heap) and heap[0][0] < clock
+        left: tuple[str, Exception | None] = ("", None)
         if len(here) == 1 and (self._is_alone or not is_due):
             reactive, value, start, end, ordinal = here[0]
             function = self._direct.get(reactive)
@@ -197,7 +198,8 @@ class WrittenPart:
                 emitted = function(value, start if start == end else (start, end))
                 if emitted is not None:
                     return [(step, LAST, event) for event in emitted]
-        self._left = self._steps.given_up.taken()
+                left = self._steps.given_up.taken()
+        self._left = left
         found: list[Emitted] = []
         n_late = len(world.late)
 

@@ -56,6 +56,33 @@ def test_rows_of_a_batch_that_go_one_by_one_are_counted():
     assert sum(many for reason, many in engine.stats.given_up.items() if reason.startswith("push_many: ")) == 3
 
 
+@pytest.mark.parametrize("how", ["late", "by clauses", "in a batch"])
+def test_what_was_noted_of_an_interrupted_push_is_said_of_no_other(monkeypatch, how):
+    """Its function raises, and the push is interrupted before that is told: where strict, the next one would raise."""
+    body = correlate(a=left, b=right, yields=lambda a, b: 1 // a.n, restrict=key_by(a="k", b="k"))
+    engine = Engine(body, lateness=2)
+    for time in (1, 2, 3):
+        engine.push(right, {"k": 1, "n": 1}, at=time)
+        engine.push(left, {"k": 1, "n": 1}, at=time)
+    notes = type(engine._steps.given_up)
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(notes, "taken", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            engine.push(left, {"k": 1, "n": 0}, at=4)
+    if how == "by clauses":
+        engine.subscribe(body, lambda event: None)
+        assert len(engine.push(left, {"k": 1, "n": 1}, at=4)) == 3
+    elif how == "late":
+        assert engine.push(left, {"k": 1, "n": 1}, at=0) == []
+    else:
+        assert engine.push_many({left: {"k": [1], "n": [1], "at": [4]}}).num_rows == 3
+    assert not any("raised" in reason for reason in engine.stats.given_up)
+
+
 def planted(monkeypatch):
     """A generated function that fails alone."""
 
