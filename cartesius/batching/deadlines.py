@@ -141,6 +141,23 @@ class Deadlines(Generic[A]):
             installed.until = max(installed.until, time)
             heapq.heappush(self.entered, item)
 
+    def await_floors(self, item: Deadline[A]) -> bool:
+        """Ask, for good, for a tick once floors have passed a time; return whether nobody has done so before."""
+        time, _, number, installed, key = item
+        if key not in installed.copies:
+            installed.copies[key] = installed.spare()
+        if installed.due.setdefault(key, {}).setdefault(time, number) != number:
+            return False
+        installed.until = max(installed.until, time)
+        installed.floored.add((time, number, key))
+        return True
+
+    def forget_floored(self, item: Deadline[A]) -> None:
+        """Take back what was asked of floors, and the copy that waits for nothing else."""
+        self._discard(item)
+        if item[4] not in item[3].due:
+            item[3].copies.pop(item[4], None)
+
     def add(self, time: int, installed: A, key: tuple[Any, ...]) -> None:
         """Ask for a tick once the clock is past ``time``; asking twice is asking once."""
         if time in installed.due.get(key, ()):

@@ -12,10 +12,12 @@ Source: DESIGN 4.
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from cartesius.core.direct_event_time import holding_of
 from cartesius.core.direct_ways import Way, way_of
 from cartesius.data.events import EARLIEST
 from cartesius.data.generated import TooDeep
@@ -25,6 +27,7 @@ from cartesius.direct.leaving import Leaving
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cartesius.core.direct_event_time import Holding
     from cartesius.correlations.installations import Installed
     from cartesius.data.events import Event, Time
     from cartesius.direct.direct_texts import DirectText
@@ -65,9 +68,20 @@ class DirectPushes:
     def _way_of(self, reactive: Reactive) -> Way | str:
         if reactive not in self._ways:
             is_output = f"{reactive.name} is an output itself" if reactive in self._program.outputs else ""
-            way = self._objection or is_output or way_of(self._program, reactive, self._often())
+            way = self._objection or is_output or self._held(reactive) or way_of(self._program, reactive, self._often())
             self._ways[reactive] = way
         return self._ways[reactive]
+
+    def _held(self, reactive: Reactive) -> Way | None:
+        """Return what makes the function of an input, if all that comes is held in event time."""
+        if self._holding is None:
+            return None
+        ((join, index),) = self._program.bound[reactive]
+        return Way(self._holding.make(join.slots[index]), calls=False)
+
+    @cached_property
+    def _holding(self) -> Holding | None:
+        return holding_of(self._steps)
 
     def _often(self) -> set[str]:
         """Return why pushes were left to the clauses again and again."""

@@ -70,6 +70,18 @@ def product_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -
     return shape if isinstance(shape, str) else partial(DirectCode, shape)
 
 
+def let_go_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
+    """Return likewise what makes that of a slot, behind a gate that holds all; it notes how to take back what it does."""
+    shape = shape_of(program, join, slot, is_followed=is_followed, is_held=True)
+    if isinstance(shape, str):
+        return shape
+    if join.batch.tells_steps or slot.notes_door or slot.shared is not None:
+        return "what is let go shares a memory, or is told by its step"
+    if shape.gate is not None or shape.windows is not None or shape.transduces or shape.partial is not None:
+        return "what is let go comes into windows, to gates that remember, or to what may miss parts"
+    return partial(DirectCode, shape)
+
+
 class DirectCode(DirectText):
     """The function of one slot, and its text."""
 
@@ -245,16 +257,14 @@ class DirectCode(DirectText):
         for one, due in self._loops.asking():
             self._ask(one, due)
         for index in uses:
-            self._lines.add(f"""
-                for part, n in left{index}.items():
-                    part.uses = n
-            """)
+            with self._lines.under(f"for part, n in left{index}.items():"):
+                self._note("setattr", "part", '"uses"', "part.uses")
+                self._lines.add("part.uses = n")
             if index != own:
                 self._lines.add(self.join.slots[index].ledger.text(Fate.USED_UP, f"len(spent{index})"))
-                self._lines.add(f"""
-                    for part, places in spent{index}:
-                        memory{index}.take(part, places)
-                """)
+                with self._lines.under(f"for part, places in spent{index}:"):
+                    self._note(f"memory{index}.put_back", "part")
+                    self._lines.add(f"memory{index}.take(part, places)")
 
     def _store(self) -> None:
         shape, own = self._shape, self._own
@@ -262,25 +272,22 @@ class DirectCode(DirectText):
         if shape.is_simply_indexed:
             assert shape.rule is not None  # Invariant: what is simply indexed is alone under its key
             prefix = shape.rule[2]
-            self._lines.add(f"""
-                if {"old is not None" if prefix else f"entries{own}"}:
-                    {replaced}
-                    {f"del entries{own}[old.number]" if prefix else f"entries{own}.clear()"}
-                else:
-                    {delivered}
-            """)
+            with self._lines.under(f"if {'old is not None' if prefix else f'entries{own}'}:"):
+                self._note(f"memory{own}.put_back", "old" if prefix else f"*entries{own}.values()")
+                self._lines.add(replaced)
+                self._lines.add(f"del entries{own}[old.number]" if prefix else f"entries{own}.clear()")
+            self._lines.add(f"else:\n    {delivered}")
             self._places.put_alone(self._lines)
+            self._note("take_from", f"memory{own}", self._part)
             return
         if self._replaces:
-            self._lines.add(f"""
-                if going is not None:
-                    {replaced}
-                    memory{own}.take(old, going)
-                else:
-                    {delivered}
-            """)
+            with self._lines.under("if going is not None:"):
+                self._note(f"memory{own}.put_back", "old")
+                self._lines.add(f"{replaced}\nmemory{own}.take(old, going)")
+            self._lines.add(f"else:\n    {delivered}")
         with self._lines.under(f"if left{own}.get({self._part}, 1) > 0:" if own in shape.uses else ""):
             self._places.put(self._lines, self._dues)
+            self._note("take_from", f"memory{own}", self._part)
 
     # -- one of several parts: what is found out of one is kept while that of the next is -----------------------------
 

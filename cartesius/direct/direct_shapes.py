@@ -20,6 +20,7 @@ from cartesius.plan.nodes import (
     OF_PRODUCTS,
     Choose,
     InSequence,
+    InTime,
     Let,
     Lockstep,
     May,
@@ -122,17 +123,20 @@ class Shape:
         return is_limited and step.slot not in self.siblings
 
 
-def shape_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Shape | str:
-    """Return what an event of ``slot`` does, or why it needs all of the handlers."""
-    shape = _objection(program, join, is_followed=is_followed) or _shape(join, slot)
+def shape_of(
+    program: Program, join: Join, slot: Slot, *, is_followed: bool, is_held: bool = False
+) -> Shape | str:
+    """Return what an event of ``slot`` does, or why it needs all of the handlers; or what it does once it is let go."""
+    shape = _objection(program, join, is_followed=is_followed, is_held=is_held) or _shape(join, slot)
     if is_followed and isinstance(shape, Shape) and shape.windows is not None:
         return f"something is made of what meets in the windows of {shape.windows.restriction!r}"
     return shape
 
 
-def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
+def _objection(program: Program, join: Join, *, is_followed: bool, is_held: bool) -> str:
     batch = join.batch
     known = OF_PRODUCTS | BANDS | {InSequence, Regular, Separate, Transduce, Choose}
+    known |= {InTime} if is_held else set()
     if batch.partial is not None:
         known = OF_PRODUCTS | BANDS | {May}
         if reason := _objection_to_missing(join, batch.partial):

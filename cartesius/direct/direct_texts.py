@@ -29,7 +29,7 @@ from cartesius.data.null_values import is_null
 from cartesius.data.queues import Queue
 from cartesius.data.records import PLAIN, Record, path_of, wrap
 from cartesius.data.window_spans import INSIDE
-from cartesius.direct.direct_places import names_of
+from cartesius.direct.direct_places import names_of, take_from
 from cartesius.effects.evidence import put_back
 from cartesius.expressions.expression_texts import Texts
 from cartesius.expressions.value_functions import of_value
@@ -81,7 +81,7 @@ _CLEAN: Final = """
     if len(asks) > deadlines.most:
         deadlines.clean()
 """
-_STANDS: Final = """
+STANDS: Final = """
     if end < clock:
         return steps.given_up.leave("the event is late")
 """
@@ -190,6 +190,8 @@ class Link(TypedDict, total=False):
     """Whose results are told, of the first one: their numbers, in order."""
     kept: KeptRows | None
     """The rows of a table that are kept once for all who read them, of the first one."""
+    log: list[Any]
+    """Where it notes how to take back what it changes, as others of the same push may fail later."""
 
 
 class DirectText(ABC):
@@ -219,7 +221,9 @@ class DirectText(ABC):
         self._others = [one.index for one in join.slots if one is not slot]
         self._part = f"part{slot.index}"
         self._follows = link.get("follows", False)
-        if self._follows and self.identity == DirectText.identity:
+        self._log = link.get("log")
+        self._is_let_go = self._log is not None and not self._follows  # by a gate: it is called with what that held
+        if (self._follows or self._is_let_go) and self.identity == DirectText.identity:
             self.identity = "identity"
         self._of_results = link.get("of_results", False)
         self._reads = link.get("reads", False)
@@ -230,7 +234,7 @@ class DirectText(ABC):
         self._tells_steps = join.batch.tells_steps  # whether results have the number of their step
         self._n_steps = "1 + (0 if met is None else met.n_ticks)" if self._meets else "1"
         come = _COME.replace("N_STEPS", self._n_steps)
-        self._come = f"{come}    world.clock = passed" if self._meets else come
+        self._come = "" if self._is_let_go else f"{come}    world.clock = passed" if self._meets else come
         self._count = slot.ledger.text
         whole: DirectText = link.get("part_of", self)
         self._constants: Constants = Constants() if whole is self else whole._constants
@@ -252,7 +256,10 @@ class DirectText(ABC):
             "reactive": slot.reactive,
         }
         self._scope |= {"where": body.where, "yields": body.yields}
-        self._after = [(one, one.make(steps=steps, lateness=None, follows=True)) for one in link.get("after", ())]
+        behind: Link = {"steps": steps, "lateness": None, "follows": True}
+        if self._log is not None:
+            behind["log"] = self._scope["log"] = self._log
+        self._after = [(one, one.make(**behind)) for one in link.get("after", ())]
         self._scope.setdefault("joins", [link.join for link in self.links])  # which may let events go on at their doors
         self._told = [_results(number) for number in link.get("told", (0,))]
 
@@ -266,7 +273,8 @@ class DirectText(ABC):
         """The function, which is written when somebody asks for it."""
         self._write()
         bound = self._scope | {f"follow{place}": code.function for place, (_, code) in enumerate(self._after, 1)}
-        return define("follow" if self._follows else "push", self._lines.text, bound | self._constants.bound)
+        name = "follow" if self._follows else "release" if self._is_let_go else "push"
+        return define(name, self._lines.text, bound | self._constants.bound)
 
     @property
     def _is_numbered(self) -> bool:
@@ -312,8 +320,8 @@ class DirectText(ABC):
 
     def _write(self) -> None:
         """Write the function."""
-        if self._follows:
-            self._write_following()
+        if self._follows or self._is_let_go:
+            self._write_following() if self._follows else self._write_release()
             return
         add = self._lines.add
         with self._lines.under("def push(value, at):"):
@@ -347,6 +355,27 @@ class DirectText(ABC):
                 self._let_follow()
             add(_FINISH_ALL if self._is_guarded else "")
             add(f"return {'told' if self._finishes else self._all_told}")
+
+    def _write_release(self) -> None:
+        """Write the function of what a gate lets go, in a step of its own."""
+        add = self._lines.add
+        with self._lines.under("def release(held, step, clock):"):
+            add("""
+                value, start, end, identity = held.value, held.start, held.end, held._identity
+                out = early = []
+            """)
+            add("number = world.number" if self._is_numbered else "")
+            self._find_out()
+            self._pass_on()
+            add("journal.is_open = True")
+            self._change()
+            self._let_follow()
+            add(f"journal.is_open = False\nreturn {self._all_told}")
+
+    def _note(self, function: str, *arguments: str) -> None:
+        """Write what notes how to take back what comes next."""
+        if self._log is not None:
+            self._lines.add(f"log.append(({', '.join((function, *arguments))},))")
 
     @property
     def _all_told(self) -> str:
@@ -416,7 +445,7 @@ class DirectText(ABC):
         """Write what reads the times, refuses what comes in the middle of another push, and leaves what is late."""
         self._lines.add(TIMES)
         self._lines.add(_CLEAN if self._strands_deadlines else "")
-        self._lines.add(_STANDS if self._lateness is None else PASSED)
+        self._lines.add(STANDS if self._lateness is None else PASSED)
 
     def _meet_deadlines(self) -> None:
         """Write what meets what is due before, by clauses if functions know too little of it."""
@@ -592,6 +621,13 @@ class DirectText(ABC):
         self._lines.add(f"under = ({''.join(f'key{space}, ' for space in one.prefix)})")
         with self._lines.under(f"if {due} not in asking{number}.due.get(under, ()):" if again else ""):
             self._lines.add("deadlines.number = asked = deadlines.number + 1")
+            if one.floor_slots:
+                self._lines.add(f"""
+                    item = ({due}, place{number}, asked, asking{number}, under)
+                    if deadlines.await_floors(item):
+                        log.append((deadlines.forget_floored, item))
+                """)
+                return
             asked = f"stored << {BY_ROWS} | asked" if one.gives_rows else "asked"
             item = f"({due}, place{number}, {asked}, asking{number}, under)"
             if again:
@@ -702,6 +738,6 @@ SCOPE: dict[str, Any] = {
     "Entry": Entry, "Event": Event, "EventDraft": EventDraft, "Update": Update, "Delete": Delete, "Queue": Queue,
     "LeftToClauses": LeftToClauses, "INSIDE": INSIDE, "new": object.__new__, "Record": Record, "Interval": Interval,
     "Taken": Taken, "put_back": put_back, "chain": chain,
-    "checked_value": checked_value,
+    "checked_value": checked_value, "take_from": take_from,
 }  # fmt: skip
 """What the names mean that all functions share."""
