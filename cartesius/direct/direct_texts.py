@@ -360,10 +360,8 @@ class DirectText(ABC):
         """Write the function of what a gate lets go, in a step of its own."""
         add = self._lines.add
         with self._lines.under("def release(held, step, clock):"):
-            add("""
-                value, start, end, identity = held.value, held.start, held.end, held._identity
-                out = early = []
-            """)
+            add("value, start, end, identity = held.value, held.start, held.end, held._identity")
+            add("out, early = [], []" if self._after else "out = early = []")
             add("number = world.number" if self._is_numbered else "")
             self._find_out()
             self._pass_on()
