@@ -19,11 +19,12 @@ from bisect import bisect_right
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
+from cartesius.batching.deadlines import turn_of
 from cartesius.correlations.placements import gates_of
 from cartesius.data.events import EARLIEST
 from cartesius.direct.direct_codes import let_go_of
-from cartesius.direct.direct_texts import FAILING, PASSED, STANDS, TIMES, After, DirectText
-from cartesius.plan.nodes import InTime
+from cartesius.direct.direct_texts import FAILING, PASSED, STANDS, TIMES, After, DirectText, filters_of
+from cartesius.plan.nodes import InTime, Let
 from cartesius.programs.give_ups import LeftToClauses
 from cartesius.storage.conservation import Fate
 
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cartesius.batching.deadlines import Deadline
-
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
     from cartesius.data.events import Event, Time
-    from cartesius.direct.direct_texts import Link, Linked, Make
+    from cartesius.direct.direct_texts import Filters, Link, Linked, Make
+    from cartesius.direct.leaving import Due, Left
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
@@ -72,29 +73,40 @@ def holding_of(steps: Steps) -> Holding | None:
         return None
     (gate,) = gates
     first, *behind = sorted(program.joins, key=lambda join: join is not gate.join)
-    makes = {join: [_let_go(program, join, slot) for slot in join.slots] for join in program.joins}
-    known = [make for some in makes.values() for make in some if make is not None]
-    if len(known) != sum(map(len, makes.values())) or any(len(join.slots) != 1 for join in behind):
+    if any(len(join.slots) != 1 for join in behind) or (behind and first.batch.partial is not None):
+        return None  # rows of which parts are missing may be old, so what follows them waits longer
+    makes = [_let_go(program, join, slot) for join in (first, *behind) for slot in join.slots]
+    known = [make for make in makes if not isinstance(make, str)]
+    if len(known) != len(makes):
         return None
     places = {made: place for place, join in enumerate((first, *behind)) for made in join.reactives}
-    after = [After((places[join.slots[0].reactive],), makes[join][0]) for join in behind]
+    sources = [(places[join.slots[0].reactive],) for join in behind]
+    after = [*map(After, sources, known[len(first.slots) :])]
     told = [places[output] for output in program.outputs]
-    holding = Holding(gate, steps, makes[first], {"after": after, "told": told} if behind else {})
+    holding = Holding(gate, steps, known[: len(first.slots)], {"after": after, "told": told} if behind else {})
     return holding if holding.knows_all else None
 
 
 def _is_passed_by_all(program: Program, gate: Installed) -> bool:
-    """Whether each input comes to one slot of the gate's correlation, and to the gate before all others."""
+    """Whether each input comes to the gate's correlation alone, and what drops it before the gate knows no more."""
     join, inputs = gate.join, [*program.inputs.values()]
-    comes_to = [[other for other, _ in program.bound.get(reactive, ())] for reactive in inputs]
-    is_first = all(gates_of(join.installed, slot)[0] is gate for slot in join.slots)
-    is_all = bool(inputs) and all(found == [join] for found in comes_to) and len(inputs) == len(join.slots)
-    return is_first and is_all and not any(reactive.table for reactive in inputs)
+    bound = [program.bound.get(reactive, ()) for reactive in inputs]
+    is_all = all(some and all(other is join for other, _ in some) for some in bound)
+    before = [filters_before(gate, slot) for slot in join.slots]
+    are_known = all(isinstance(one.node, Let) for some in before for _, one in some or ())
+    are_known &= all(some is not None for some in before) and not (any(before) and max(map(len, bound), default=0) > 1)
+    return is_all and are_known and sum(map(len, bound)) == len(join.slots) and not any(one.table for one in inputs)
 
 
-def _let_go(program: Program, join: Join, slot: Slot) -> Make | None:
-    make = let_go_of(program, join, slot, is_followed=any(made in program.bound for made in join.reactives))
-    return None if isinstance(make, str) else make
+def filters_before(gate: Installed, slot: Slot) -> Filters | None:
+    """Return what drops events of a slot before a gate; None: something else is there."""
+    gates = gates_of(gate.join.installed, slot)
+    filters = [(place, one) for place, one in filters_of(gate.join, slot) if place < gates.index(gate)]
+    return filters if len(filters) == gates.index(gate) else None
+
+
+def _let_go(program: Program, join: Join, slot: Slot) -> Make | str:
+    return let_go_of(program, join, slot, is_followed=any(made in program.bound for made in join.reactives))
 
 
 class Holding:
@@ -115,22 +127,25 @@ class Holding:
         link = {**link, "steps": steps, "lateness": None, "log": self._log}
         self.codes: list[DirectText] = [make(**link) for make in makes]
         self._indexes = {slot.name: slot.index for slot in join.slots}
-        self._counts = [(slot.ledger.base + Fate.DELIVERED, slot.ledger.hands[0]) for slot in join.slots]
+        places = [gates_of(join.installed, slot).index(gate) for slot in join.slots]
+        hands = [slot.ledger.hands[place] for slot, place in zip(join.slots, places, strict=True)]
+        self._counts = [(slot.ledger.base + Fate.DELIVERED, hands[slot.index]) for slot in join.slots]
         self._memories = [slot.memory for one in steps.program.joins for slot in one.slots]
         self._dues = {one: due for link in self.codes[0].links for one, due in link.dues.items()}
         self._held: tuple[Entry, ...] = ()
         self._seen: Time = EARLIEST
         self._gone: Time = EARLIEST
         self._ends: list[int] = []  # of what has been let go
+        self._decided: list[tuple[Due, int, tuple[Any, ...], list[Left]]] = []  # which rows have come by what leaves
 
     @property
     def knows_all(self) -> bool:
-        """Whether all that waits for floors is known to let entries leave, and to do nothing else."""
-        return all(one in self._dues and self._dues[one].deciding is None for one in self._deadlines.floored)
+        """Whether it is known of all that waits for floors what that does."""
+        return all(one in self._dues for one in self._deadlines.floored)
 
-    def make(self, slot: Slot) -> Make:
-        """Return what makes the function of an input that comes to a slot."""
-        return partial(DirectEventTime, self, self._gate.join, slot)
+    def make(self, indexes: Sequence[int]) -> Make:
+        """Return what makes the function of an input that comes to some slots."""
+        return partial(DirectEventTime, self, self._gate, [self._gate.join.slots[index] for index in indexes])
 
     # -- a push, in the order in which it calls these ------------------------------------------------------------------
 
@@ -141,14 +156,16 @@ class Holding:
                 self._deadlines.clean()
         world, copy = self._world, self._gate.copies.get((), self._gate.stateless)
         self._log.clear()
-        self._held, self._seen, self._gone, self._ends = copy.held, copy.seen, copy.gone, []
+        self._held, self._seen, self._gone = copy.held, copy.seen, copy.gone
+        self._ends.clear()
         counts = world.number, world.steps, world.candidates, self._deadlines.number, world.events
         return *counts, world.clock, world.latest, world.fates.copy(), [memory.visited for memory in self._memories]
 
     def check(self, end: int) -> None:
         """Leave an event to the clauses that is late."""
         if end < self._gone or end < self._seen - self._lateness:
-            raise LeftToClauses("the event is late")
+            reason = "the event is late"
+            raise LeftToClauses(reason)
 
     def pass_clock(self, clock: Time, out: list[Event]) -> None:
         """Let all go, and leave, that the clock passes, one time after the other."""
@@ -160,22 +177,22 @@ class Holding:
                 self._let_go(out)
             elif item is not None and item[0] < clock:
                 world.clock = max(world.clock, item[0] + 1)
-                self._let_leave(item)
+                self._let_leave(item, out)
             else:
                 world.clock = max(world.clock, clock)
                 return
 
-    def hold(self, part: Entry, out: list[Event]) -> None:
-        """Hold an event, and let go what may go by its time; then nothing can fail any more."""
-        delivered, hand = self._counts[self._indexes[part.slot]]
-        self._world.fates[delivered] += 1
-        self._world.fates[hand] += 1
-        end: Any = part.end
-        if not self._held or self._turn(self._held[-1]) <= self._turn(part):
-            self._held += (part,)
-        else:
-            place = bisect_right(self._held, self._turn(part), key=self._turn)
-            self._held = (*self._held[:place], part, *self._held[place:])
+    def hold(self, parts: Sequence[Entry], out: list[Event]) -> None:
+        """Hold an event, which is some parts, and let go what may go by its time; then nothing can fail any more."""
+        for part in parts:
+            for count in self._counts[self._indexes[part.slot]]:
+                self._world.fates[count] += 1
+            if not self._held or self._turn(self._held[-1]) <= self._turn(part):
+                self._held += (part,)
+            else:
+                place = bisect_right(self._held, self._turn(part), key=self._turn)
+                self._held = (*self._held[:place], part, *self._held[place:])
+        end: Any = parts[0].end
         self._seen = max(self._seen, end)
         asked = None
         if end not in self._gate.due.get((), ()):
@@ -185,26 +202,33 @@ class Holding:
             self._let_go(out)
         floor = max(floor, self._world.clock)
         while (item := self._first_due()) is not None and item[0] < floor:
-            self._let_leave(item)
+            self._let_leave(item, out)
         self._world.journal.is_open = True
-        self._keep(end, asked)
+        if asked is not None:
+            self._deadlines.enter((end, self._gate.place, asked, self._gate, ()))
+        self.keep()
 
     def _turn(self, entry: Entry) -> tuple[Time, int]:
         return entry.end, self._indexes[entry.slot]
 
-    def _keep(self, end: int, asked: int | None) -> None:
-        """Keep what is held, and what it waits for: its deadlines are the ends of that."""
-        gate, deadlines = self._gate, self._deadlines
-        copy = gate.copies[()] if gate.copies else gate.make(())
-        copy.__dict__.update(held=self._held, seen=self._seen, gone=self._gone)
-        if asked is not None:
-            deadlines.enter((end, gate.place, asked, gate, ()))
-        due = gate.due[()]
-        for left in self._ends:
-            if left != self._held[0].end:
-                due.pop(left, None)
-        while deadlines.entered[0][0] not in due:  # the event waits for its own
-            heapq.heappop(deadlines.entered)
+    def keep(self) -> None:
+        """Keep what is held, and what it waits for: its deadlines are the ends of that. The journal is open."""
+        gate, entered, held = self._gate, self._deadlines.entered, self._held
+        for due, time, key, leaving in self._decided:
+            assert due.deciding is not None  # Invariant: it has decided
+            due.deciding.done(time, key, leaving)
+        self._decided.clear()
+        if gate.copies or held:
+            copy = gate.copies[()] if gate.copies else gate.make(())
+            copy.__dict__.update(held=held, seen=self._seen, gone=self._gone)
+        due_at = gate.due.get((), {})
+        for end in self._ends:
+            if not held or end != held[0].end:
+                due_at.pop(end, None)
+        while entered and entered[0][0] not in due_at:
+            heapq.heappop(entered)
+        if not due_at:
+            gate.due.pop((), None)
 
     def _let_go(self, out: list[Event]) -> None:
         """Let the first go, in a step of its own."""
@@ -225,22 +249,23 @@ class Holding:
         items = [(time, one.place, number, one, key) for (time, number, key), one in found]
         return items[0] if len(items) == 1 else min(items, key=lambda item: item[:3])
 
-    def _let_leave(self, item: Deadline[Any]) -> None:
+    def _let_leave(self, item: Deadline[Any], out: list[Event]) -> None:
         """Let leave what floors have passed."""
-        time, _, number, one, key = item
-        under, world, log = (*key, time) if key else time, self._world, self._log
-        leaving = []
-        for find, place in self._dues[one].found:
+        time, _, _, one, key = item
+        under, world, log, due = (*key, time) if key else time, self._world, self._log, self._dues[one]
+        leaving: list[Left] = []
+        for find, place in due.found:
             found = find(under)
             if found is not None:
                 leaving += [(entry, place) for entry in (found.values() if type(found) is dict else (found,))]
+        if one.gives_rows and (turn := turn_of(item)) != item[:3]:  # what asked first has left
+            self._turn_to(item, (*turn, one, key))
+            return
+        if leaving and due.deciding is not None:
+            due.deciding.decide(time, key, leaving, out)
+            self._decided.append((due, time, key, leaving))
+        self._turn_to(item, None)
         world.journal.is_open = True
-        one.floored.discard((time, number, key))
-        log.append((self._deadlines.await_floors, item))
-        del one.due[key][time]
-        if not one.due[key]:
-            del one.due[key]
-            one.copies.pop(key, None)
         world.steps += 2 * (bool(leaving) or not one.lets_go_alone)
         for entry, (slot, take, expired) in leaving:
             try:
@@ -252,8 +277,22 @@ class Holding:
             world.fates[expired] += 1
         world.journal.is_open = False
 
+    def _turn_to(self, item: Deadline[Any], later: Deadline[Any] | None) -> None:
+        """Forget a deadline, or let a later one take its place."""
+        self._world.journal.is_open = True
+        self._deadlines.forget_floored(item)
+        self._log.append((self._deadlines.await_floors, item))
+        if later is not None:
+            self._deadlines.await_floors(later)
+            self._log.append((self._deadlines.forget_floored, later))
+        self._world.journal.is_open = False
+
     def take_back(self, before: tuple[Any, ...]) -> None:
         """Undo what a push has done, which has failed; the journal is open."""
+        for due in self._dues.values():
+            if due.deciding is not None:
+                due.deciding.undo()
+        self._decided.clear()
         for function, *arguments in reversed(self._log):
             function(*arguments)
         world, deadlines = self._world, self._deadlines
@@ -265,11 +304,21 @@ class Holding:
 
 
 class DirectEventTime(DirectText):
-    """The function of an input whose events are held, and its text."""
+    """The function of an input whose events are held, and its text.
 
-    def __init__(self, holding: Holding, join: Join, slot: Slot, **link: Unpack[Link]) -> None:
+    Args:
+        holding: The gate at work.
+        gate: The same as a restriction.
+        slots: Those that the event comes to.
+        **link: How it is linked with others.
+    """
+
+    def __init__(self, holding: Holding, gate: Installed, slots: Sequence[Slot], **link: Unpack[Link]) -> None:
         self._holding = holding
-        super().__init__(join, slot, **link)
+        super().__init__(gate.join, slots[0], **link)
+        within: Link = {**link, "part_of": self}
+        self._parts = [self, *[DirectEventTime(holding, gate, [slot], **within) for slot in slots[1:]]]
+        self._before = filters_before(gate, slots[0]) or ()
         self._scope["gate"] = holding
 
     @property
@@ -282,25 +331,38 @@ class DirectEventTime(DirectText):
         return "\n".join([super().shown(), *[code.shown() for code in self._holding.codes]])
 
     def _write(self) -> None:
-        add = self._lines.add
         with self._lines.under("def push(value, at):"):
-            add(TIMES)
-            add(STANDS if self._lateness is None else PASSED)
-            add(_BEGIN)
+            self._lines.add(TIMES)
+            self._lines.add(STANDS if self._lateness is None else PASSED)
+            self._lines.add(_BEGIN)
             with self._lines.under("try:"):
-                add(_CHECK)
+                self._lines.add(_CHECK)
                 self._find_out()
-            add(_FAIL)
+            self._lines.add(_FAIL)
 
     def _find_out(self) -> None:
-        add = self._lines.add
         self._prepare()
-        self._keys()
-        self._entry()
-        add(f"{self._part}.number = -1")
-        add("" if self._lateness is None else "gate.pass_clock(passed, out)")
-        add("world.events, world.latest, world.steps = ordinal, latest, world.steps + 1")
-        add(f"gate.hold({self._part}, out)\nsteps.is_running = False")
+        for one in self._parts:
+            one._keys()
+            one._filter(one._before)  # of one alone
+            one._entry()
+            self._lines.add(f"{one._part}.number = -1")
+        self._let_come()
+        self._lines.add(f"gate.hold(({''.join(f'{one._part}, ' for one in self._parts)}), out)")
+        self._lines.add("steps.is_running = False")
+
+    def _let_come(self) -> None:
+        """Write that the clock moves, and the step of the event begins."""
+        self._lines.add("" if self._lateness is None else "gate.pass_clock(passed, out)")
+        self._lines.add("world.events, world.latest, world.steps = ordinal, latest, world.steps + 1")
+
+    def _leave_if(self, condition: str, *also: str) -> None:
+        with self._lines.under(f"if {condition}:"):
+            self._let_come()
+            self._lines.add("journal.is_open = True")
+            for text in also:
+                self._lines.add(text)
+            self._lines.add("gate.keep()\nsteps.is_running = False\nreturn out")
 
     def _change(self) -> None:
         raise NotImplementedError  # what it holds and lets go is changed on the way

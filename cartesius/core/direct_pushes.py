@@ -76,8 +76,7 @@ class DirectPushes:
         """Return what makes the function of an input, if all that comes is held in event time."""
         if self._holding is None:
             return None
-        ((join, index),) = self._program.bound[reactive]
-        return Way(self._holding.make(join.slots[index]), calls=False)
+        return Way(self._holding.make([index for _, index in self._program.bound[reactive]]), calls=False)
 
     @cached_property
     def _holding(self) -> Holding | None:

@@ -26,7 +26,7 @@ from cartesius.direct.direct_places import DirectPlaces, of_keys
 from cartesius.direct.direct_shapes import shape_of
 from cartesius.direct.direct_texts import DirectText
 from cartesius.direct.direct_windows import IN_WINDOWS, freeing, in_windows
-from cartesius.plan.nodes import Newest, Oldest
+from cartesius.plan.nodes import InTime, Newest, Oldest
 from cartesius.rows.enumeration import Product
 from cartesius.storage.conservation import Fate
 
@@ -71,15 +71,18 @@ def product_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -
 
 
 def let_go_of(program: Program, join: Join, slot: Slot, *, is_followed: bool) -> Make | str:
-    """Return likewise what makes that of a slot, behind a gate that holds all; it notes how to take back what it does."""
+    """Return likewise what makes that of what a gate lets go; it notes how to take back what it does."""
     shape = shape_of(program, join, slot, is_followed=is_followed, is_held=True)
     if isinstance(shape, str):
         return shape
-    if join.batch.tells_steps or slot.notes_door or slot.shared is not None:
-        return "what is let go shares a memory, or is told by its step"
-    if shape.gate is not None or shape.windows is not None or shape.transduces or shape.partial is not None:
-        return "what is let go comes into windows, to gates that remember, or to what may miss parts"
-    return partial(DirectCode, shape)
+    if join.batch.tells_steps or slot.shared is not None or any(one.notes_door for one in join.slots):
+        return "what is let go shares a memory, or is told by its step, or by the event that it is several parts of"
+    if shape.gate is not None or shape.windows is not None or shape.transduces:
+        return "what is let go comes into windows, or to gates that remember"
+    gates = gates_of(join.installed, slot)
+    passed = max([place for place, one in enumerate(gates) if isinstance(one.node, InTime)], default=-1)
+    behind = tuple([(place, one) for place, one in shape.filters if place > passed])
+    return partial(DirectCode, attrs.evolve(shape, filters=behind))
 
 
 class DirectCode(DirectText):

@@ -123,9 +123,7 @@ class Shape:
         return is_limited and step.slot not in self.siblings
 
 
-def shape_of(
-    program: Program, join: Join, slot: Slot, *, is_followed: bool, is_held: bool = False
-) -> Shape | str:
+def shape_of(program: Program, join: Join, slot: Slot, *, is_followed: bool, is_held: bool = False) -> Shape | str:
     """Return what an event of ``slot`` does, or why it needs all of the handlers; or what it does once it is let go."""
     shape = _objection(program, join, is_followed=is_followed, is_held=is_held) or _shape(join, slot)
     if is_followed and isinstance(shape, Shape) and shape.windows is not None:

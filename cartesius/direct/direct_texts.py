@@ -619,15 +619,15 @@ class DirectText(ABC):
         self._lines.add(f"under = ({''.join(f'key{space}, ' for space in one.prefix)})")
         with self._lines.under(f"if {due} not in asking{number}.due.get(under, ()):" if again else ""):
             self._lines.add("deadlines.number = asked = deadlines.number + 1")
+            asked = f"stored << {BY_ROWS} | asked" if one.gives_rows else "asked"
+            item = f"({due}, place{number}, {asked}, asking{number}, under)"
             if one.floor_slots:
                 self._lines.add(f"""
-                    item = ({due}, place{number}, asked, asking{number}, under)
+                    item = {item}
                     if deadlines.await_floors(item):
                         log.append((deadlines.forget_floored, item))
                 """)
                 return
-            asked = f"stored << {BY_ROWS} | asked" if one.gives_rows else "asked"
-            item = f"({due}, place{number}, {asked}, asking{number}, under)"
             if again:
                 self._lines.add(f"deadlines.enter({item})")
                 return

@@ -26,6 +26,7 @@ from restrictions import (
     momentarily,
     most_recently,
     only,
+    optionally,
     within,
 )
 from restrictions.streams import filter_, map_
@@ -56,7 +57,11 @@ STACKS: dict[str, tuple[Any, ...]] = {
     "the first match": (KEYED, first_match()),
     "of the moment": (KEYED, momentarily("x")),
     "some": (only("x", lambda x: x.n > 2), KEYED, within(4, "x", "y")),
+    "some, by a function": (only("y", lambda y: 9 // y.n > 2), KEYED, most_recently("x", "y")),
+    "near, or alone": (KEYED, optionally("y"), within(4, "x", "y")),
+    "near, or alone on either side": (CROSSED, optionally("x", "y"), within(4, "x", "y")),
 }
+WITH_ITSELF = ("all", "of a key", "the newest", "near", "for some time", "the next", "any after", "at once", "some")
 THREE = [key_by(x="k", y="k", z="j"), within(9, "x", "y", "z"), lasting("y", 3), most_recently("x", "z"), fifo()]
 FOLLOWING = [None, *(in_sequence("x", "y", "z", contiguity=one) for one in ("any", "relaxed", "strict"))]
 
@@ -70,12 +75,12 @@ def body(parts: list[Any]) -> tuple[Any, ...]:
     return numbers
 
 
-def joined(name: str, lateness: int, place: int) -> Reactive:
-    """A join whose gate stands at some place of its stack, but lets events in first."""
+def joined(name: str, lateness: int, place: int, other: Reactive = B) -> Reactive:
+    """A join whose gate stands at some place of its stack."""
     stack = [*STACKS[name]]
-    stack.insert(max(place % (len(stack) + 1), 1 if name == "some" else 0), in_event_time(lateness))
+    stack.insert(place % (len(stack) + 1), in_event_time(lateness))
     restrict = functools.reduce(operator.or_, stack)
-    return correlate(x=A, y=B, yields=lambda x, y: body([x, y]), restrict=restrict)
+    return correlate(x=A, y=other, yields=lambda x, y: body([part for part in (x, y) if part]), restrict=restrict)
 
 
 def let_come(both: Both, draw: random.Random, inputs: list[Reactive]) -> None:
@@ -122,7 +127,7 @@ def test_what_is_let_go_agrees(
         outputs = [filter_(outputs[0], lambda row: row[0] != 3)]
     elif following:
         outputs = [map_(outputs[0], lambda row: 9 // row[0]), outputs[0]]
-        outputs += [map_(outputs[0], lambda row: row[1])] * (following == "mapped twice")
+        outputs += [map_(outputs[0], lambda row: row[-1])] * (following == "mapped twice")
     let_come(Both(*outputs, lateness=lateness), draw, [A, B])
 
 
@@ -144,15 +149,21 @@ def test_rows_of_three_agree(
     let_come(Both(rows, lateness=lateness), draw, [A, B, C])
 
 
-@pytest.mark.parametrize("way", ["one by one", "apart", "in both slots"])
+@given(
+    name=st.sampled_from(WITH_ITSELF),
+    draw=st.randoms(use_true_random=False),
+    own=st.sampled_from([0, 1, 3, 7]),
+    lateness=st.sampled_from([None, 0, 3]),
+)
+def test_a_stream_with_itself_agrees(name: str, draw: random.Random, own: int, lateness: int | None) -> None:
+    let_come(Both(joined(name, own, 0, A), lateness=lateness), draw, [A])
+
+
+@pytest.mark.parametrize("way", ["one by one", "apart"])
 @given(draw=st.randoms(use_true_random=False), lateness=st.sampled_from([None, 0, 3]))
 def test_what_is_held_otherwise_agrees(way: str, draw: random.Random, lateness: int | None) -> None:
-    gate = in_event_time(2)
     if way == "one by one":
-        outputs = [correlate(x=A, yields=lambda x: x.n, restrict=gate)]
-    elif way == "apart":
-        outputs = [joined("near", 2, 0), correlate(x=C, yields=lambda x: x.n)]
+        outputs = [correlate(x=A, yields=lambda x: x.n, restrict=in_event_time(2))]
     else:
-        outputs = [correlate(x=A, y=A, yields=lambda x, y: body([x, y]), restrict=gate | within(5, "x", "y"))]
-    inputs = {"one by one": [A], "in both slots": [A], "apart": [A, B, C]}.get(way, [A, B])
-    let_come(Both(*outputs, lateness=lateness), draw, inputs)
+        outputs = [joined("near", 2, 0), correlate(x=C, yields=lambda x: x.n)]
+    let_come(Both(*outputs, lateness=lateness), draw, [A] if way == "one by one" else [A, B, C])
