@@ -32,6 +32,7 @@ FEW: Final = 100
 """As many wait, at least, before what nobody wants any more is looked for."""
 Deadline: TypeAlias = tuple[int, int, tuple[Any, ...]]
 """When, the number of the request, and the key of the copy."""
+_Head: TypeAlias = tuple[int, int, int, Deadline]
 _PLACE = itemgetter(0, 1)
 
 
@@ -81,9 +82,10 @@ class FlooredDeadlines:
         self.items: list[Deadline] = []  # in order
         self.most = FEW  # once there are more, somebody looks for those that nobody wants any more
         self._of_key: dict[tuple[Any, ...], list[Deadline]] = {}  # in order
-        self._heads: list[Deadline] = []  # a heap
+        self._heads: list[_Head] = []  # a heap
         self._blocked: set[tuple[Any, ...]] = set()  # the keys whose first is held up
-        self._held_up: list[Deadline] = []  # a heap of these
+        self._held_up: list[_Head] = []  # a heap of these
+        self._n = 0  # how many have been in a heap
 
     def add(self, item: Deadline) -> None:
         """Take one in."""
@@ -127,11 +129,16 @@ class FlooredDeadlines:
             self._of_key.pop(key, None)
         elif self._in_order:
             if len(self._heads) > 2 * len(self._of_key) + 100:  # most of which nobody wants any more
-                heads = [of[0] for other, of in self._of_key.items() if of and other not in self._blocked]
+                heads = [self._told(of[0]) for other, of in self._of_key.items() if of and other not in self._blocked]
                 heapq.heapify(heads)
                 self._heads = heads
-            heapq.heappush(self._heads, mine[0])
+            heapq.heappush(self._heads, self._told(mine[0]))
         self._blocked.discard(key)  # last: whatever interrupts this, the key is blocked, or has a head
+
+    def _told(self, item: Deadline) -> _Head:
+        """Return what stands in a heap: after an undone call a number comes again, and keys may have no order."""
+        self._n += 1
+        return item[0], item[1], self._n, item
 
     def passed(self, who: Waiting) -> Deadline | None:
         """Return the earliest that floors have passed, or None."""
@@ -140,11 +147,11 @@ class FlooredDeadlines:
         for key in [*who.keys_let_go(self._blocked)] if self._blocked else ():
             self._unblock(key)
         while self._blocked and self._held_up and who.may_let_go(self._held_up[0][0]):
-            if (key := self._held_up[0][2]) in self._blocked:
+            if (key := self._held_up[0][3][2]) in self._blocked:
                 self._unblock(key)
             heapq.heappop(self._held_up)
         while self._heads:
-            time, _, key = item = self._heads[0]
+            time, _, key = item = self._heads[0][3]
             if key in self._blocked or self._of_key.get(key, [None])[0] != item:
                 heapq.heappop(self._heads)
             elif who.may_tick(time, key):
@@ -159,10 +166,10 @@ class FlooredDeadlines:
     def _block(self, item: Deadline) -> None:
         """Set aside what is held up."""
         if len(self._held_up) > 2 * len(self._blocked) + 100:  # most of which are held up no longer
-            held_up = [self._of_key[key][0] for key in self._blocked]
+            held_up = [self._told(self._of_key[key][0]) for key in self._blocked]
             heapq.heapify(held_up)
             self._held_up = held_up
-        heapq.heappush(self._held_up, item)
+        heapq.heappush(self._held_up, self._told(item))
         self._blocked.add(item[2])
 
     def _first_passed(self, who: Waiting) -> Deadline | None:

@@ -29,7 +29,7 @@ from cartesius.programs.give_ups import LeftToClauses
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cartesius.batching.deadlines import Deadline
     from cartesius.correlations.installations import Installed
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from cartesius.direct.direct_texts import Filters, Link, Linked, Make
     from cartesius.direct.leaving import Due, Left
     from cartesius.language.families import Slot
+    from cartesius.language.reactives import Reactive
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
 
@@ -65,14 +66,30 @@ _FAIL: Final = f"""
 """
 
 
-def holding_of(steps: Steps) -> Holding | None:
-    """Return the gate in event time that all events go through, if functions know all that is made of what it holds."""
+def holdings_of(steps: Steps, lateness: int | None) -> list[Holding]:
+    """Return the gates in event time of which functions know all that is made of what they hold.
+
+    Where the engine has a ``lateness`` a push moves the clock, which concerns all, so one gate must hold all there is.
+    """
     program = steps.program
     gates = [one for join in program.joins for one in join.installed if isinstance(one.node, InTime)]
-    if len(gates) != 1 or program.may_hold_strands or not _is_passed_by_all(program, gates[0]):
+    if program.may_hold_strands:
+        return []
+    found = [_holding_of(steps, gate) for gate in gates]
+    holdings = [one for one in found if one is not None]
+    is_all = len(gates) == 1 and all(len(one.joins) == len(program.joins) for one in holdings)
+    return holdings if lateness is None or is_all else []
+
+
+def _holding_of(steps: Steps, gate: Installed) -> Holding | None:
+    program, first = steps.program, gate.join
+    if not _comes_alone(program, gate):
         return None
-    (gate,) = gates
-    first, *behind = sorted(program.joins, key=lambda join: join is not gate.join)
+    made, behind = [*first.reactives], []
+    for join in program.joins:
+        if any(slot.reactive in made for slot in join.slots):
+            made += join.reactives
+            behind.append(join)
     if any(len(join.slots) != 1 for join in behind) or (behind and first.batch.partial is not None):
         return None  # rows of which parts are missing may be old, so what follows them waits longer
     makes = [_let_go(program, join, slot) for join in (first, *behind) for slot in join.slots]
@@ -82,20 +99,25 @@ def holding_of(steps: Steps) -> Holding | None:
     places = {made: place for place, join in enumerate((first, *behind)) for made in join.reactives}
     sources = [(places[join.slots[0].reactive],) for join in behind]
     after = [*map(After, sources, known[len(first.slots) :])]
-    told = [places[output] for output in program.outputs]
-    holding = Holding(gate, steps, known[: len(first.slots)], {"after": after, "told": told} if behind else {})
+    told = [places[output] for output in program.outputs if output in places]
+    link = {"after": after, "told": told} if behind else {}
+    holding = Holding(gate, steps, (first, *behind), known[: len(first.slots)], link)
     return holding if holding.knows_all else None
 
 
-def _is_passed_by_all(program: Program, gate: Installed) -> bool:
-    """Whether each input comes to the gate's correlation alone, and what drops it before the gate knows no more."""
-    join, inputs = gate.join, [*program.inputs.values()]
-    bound = [program.bound.get(reactive, ()) for reactive in inputs]
-    is_all = all(some and all(other is join for other, _ in some) for some in bound)
+def _comes_alone(program: Program, gate: Installed) -> bool:
+    """Whether what comes to a gate comes to nothing else, and what drops it before the gate knows no more of it."""
+    join = gate.join
+    bound = [program.bound.get(slot.reactive, ()) for slot in join.slots]
+    is_alone = all(some and all(other is join for other, _ in some) for some in bound)
+    are_inputs = all(slot.reactive.pattern is None and not slot.reactive.table for slot in join.slots)
     before = [filters_before(gate, slot) for slot in join.slots]
-    are_known = all(isinstance(one.node, Let) for some in before for _, one in some or ())
-    are_known &= all(some is not None for some in before) and not (any(before) and max(map(len, bound), default=0) > 1)
-    return is_all and are_known and sum(map(len, bound)) == len(join.slots) and not any(one.table for one in inputs)
+    are_known = all(some is not None and all(isinstance(one.node, Let) for _, one in some) for some in before)
+    return is_alone and are_inputs and are_known and not (any(before) and max(map(len, bound)) > 1)
+
+
+def _let_go(program: Program, join: Join, slot: Slot) -> Make | str:
+    return let_go_of(program, join, slot, is_followed=any(made in program.bound for made in join.reactives))
 
 
 def filters_before(gate: Installed, slot: Slot) -> Filters | None:
@@ -105,32 +127,34 @@ def filters_before(gate: Installed, slot: Slot) -> Filters | None:
     return filters if len(filters) == gates.index(gate) else None
 
 
-def _let_go(program: Program, join: Join, slot: Slot) -> Make | str:
-    return let_go_of(program, join, slot, is_followed=any(made in program.bound for made in join.reactives))
-
-
 class Holding:
     """A gate in event time at work: what it holds, what goes on, and what leaves by that.
 
     Args:
         gate: The gate.
         steps: What runs the steps as written.
+        joins: Its correlation, and those that are made of it, in order.
         makes: What makes the functions of what is let go, by slot.
         link: How what follows is linked with them.
     """
 
-    def __init__(self, gate: Installed, steps: Steps, makes: Sequence[Make], link: Any) -> None:
+    def __init__(
+        self, gate: Installed, steps: Steps, joins: Sequence[Join], makes: Sequence[Make], link: Mapping[str, Any]
+    ) -> None:
         join = gate.join
         self._gate, self._steps, self._world = gate, steps, join.world
         self._deadlines, self._lateness = join.world.deadlines, gate.stateless.lateness
         self._log: list[tuple[Any, ...]] = []  # how to take back what has been done, the last one last
-        link = {**link, "steps": steps, "lateness": None, "log": self._log}
-        self.codes: list[DirectText] = [make(**link) for make in makes]
+        known: Any = {**link, "steps": steps, "lateness": None, "log": self._log}
+        self.codes: list[DirectText] = [make(**known) for make in makes]
+        self.joins = joins
+        self._floored = [one for one in self._deadlines.floored if one.join in joins]
+        self._waiting = [one.floored for one in self._floored]
         self._indexes = {slot.name: slot.index for slot in join.slots}
         places = [gates_of(join.installed, slot).index(gate) for slot in join.slots]
         hands = [slot.ledger.hands[place] for slot, place in zip(join.slots, places, strict=True)]
         self._counts = [(slot.ledger.base + Fate.DELIVERED, hands[slot.index]) for slot in join.slots]
-        self._memories = [slot.memory for one in steps.program.joins for slot in one.slots]
+        self._memories = [slot.memory for one in joins for slot in one.slots]
         self._dues = {one: due for link in self.codes[0].links for one, due in link.dues.items()}
         self._held: tuple[Entry, ...] = ()
         self._seen: Time = EARLIEST
@@ -141,24 +165,25 @@ class Holding:
     @property
     def knows_all(self) -> bool:
         """Whether it is known of all that waits for floors what that does."""
-        return all(one in self._dues for one in self._deadlines.floored)
+        return all(one in self._dues for one in self._floored)
 
-    def make(self, indexes: Sequence[int]) -> Make:
-        """Return what makes the function of an input that comes to some slots."""
-        return partial(DirectEventTime, self, self._gate, [self._gate.join.slots[index] for index in indexes])
+    def make(self, reactive: Reactive) -> Make | None:
+        """Return what makes the function of an input; None: it does not come to the gate."""
+        slots = [slot for slot in self.joins[0].slots if slot.reactive is reactive]
+        return partial(DirectEventTime, self, self._gate, slots) if slots else None
 
     # -- a push, in the order in which it calls these ------------------------------------------------------------------
 
     def before(self) -> tuple[Any, ...]:
         """Begin; return what `take_back` needs."""
-        for one in self._deadlines.floored:
-            if len(one.floored.items) > one.floored.most:
-                self._deadlines.clean()
+        deadlines = self._deadlines
+        if len(deadlines.entered) > deadlines.most or any(len(one.items) > one.most for one in self._waiting):
+            deadlines.clean()
         world, copy = self._world, self._gate.copies.get((), self._gate.stateless)
         self._log.clear()
         self._held, self._seen, self._gone = copy.held, copy.seen, copy.gone
         self._ends.clear()
-        counts = world.number, world.steps, world.candidates, self._deadlines.number, world.events
+        counts = world.number, world.steps, world.candidates, deadlines.number, world.events
         return *counts, world.clock, world.latest, world.fates.copy(), [memory.visited for memory in self._memories]
 
     def check(self, end: int) -> None:
@@ -225,7 +250,7 @@ class Holding:
         for end in self._ends:
             if not held or end != held[0].end:
                 due_at.pop(end, None)
-        while entered and entered[0][0] not in due_at:
+        while entered and entered[0][3] is gate and entered[0][0] not in due_at:
             heapq.heappop(entered)
         if not due_at:
             gate.due.pop((), None)
@@ -243,7 +268,7 @@ class Holding:
 
     def _first_due(self) -> Deadline[Any] | None:
         """Return what is the first to be due of all that waits for floors."""
-        found = [(one.floored.items[0], one) for one in self._deadlines.floored if one.floored.items]
+        found = [(one.floored.items[0], one) for one in self._floored if one.floored.items]
         if not found:
             return None
         items = [(time, one.place, number, one, key) for (time, number, key), one in found]

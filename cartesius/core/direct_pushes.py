@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from cartesius.core.direct_event_time import holding_of
+from cartesius.core.direct_event_time import holdings_of
 from cartesius.core.direct_ways import Way, way_of
 from cartesius.data.events import EARLIEST
 from cartesius.data.generated import TooDeep
@@ -73,14 +73,13 @@ class DirectPushes:
         return self._ways[reactive]
 
     def _held(self, reactive: Reactive) -> Way | None:
-        """Return what makes the function of an input, if all that comes is held in event time."""
-        if self._holding is None:
-            return None
-        return Way(self._holding.make([index for _, index in self._program.bound[reactive]]), calls=False)
+        """Return what makes the function of an input whose events a gate holds in event time; None: it is none."""
+        makes = (holding.make(reactive) for holding in self._holdings)
+        return next((Way(make, calls=False) for make in makes if make is not None), None)
 
     @cached_property
-    def _holding(self) -> Holding | None:
-        return holding_of(self._steps)
+    def _holdings(self) -> list[Holding]:
+        return holdings_of(self._steps, self._lateness)
 
     def _often(self) -> set[str]:
         """Return why pushes were left to the clauses again and again."""

@@ -159,11 +159,28 @@ def test_a_stream_with_itself_agrees(name: str, draw: random.Random, own: int, l
     let_come(Both(joined(name, own, 0, A), lateness=lateness), draw, [A])
 
 
-@pytest.mark.parametrize("way", ["one by one", "apart"])
+@pytest.mark.parametrize("other", ["apart", "near by itself", "held by itself", "made of both", "of one as well"])
 @given(draw=st.randoms(use_true_random=False), lateness=st.sampled_from([None, 0, 3]))
-def test_what_is_held_otherwise_agrees(way: str, draw: random.Random, lateness: int | None) -> None:
-    if way == "one by one":
-        outputs = [correlate(x=A, yields=lambda x: x.n, restrict=in_event_time(2))]
-    else:
-        outputs = [joined("near", 2, 0), correlate(x=C, yields=lambda x: x.n)]
-    let_come(Both(*outputs, lateness=lateness), draw, [A] if way == "one by one" else [A, B, C])
+def test_what_is_not_all_that_there_is_agrees(other: str, draw: random.Random, lateness: int | None) -> None:
+    outputs = [joined(draw.choice(["near", "the newest", "near, or alone"]), draw.choice([0, 2, 5]), 0)]
+    source = A if other == "of one as well" else C
+    stack: Any = {"near by itself": within(3, "x", "y"), "held by itself": in_event_time(3) | within(3, "x", "y")}.get(
+        other
+    )
+    slots = {"x": source, "y": outputs[0] if other == "made of both" else source}
+    outputs.append(correlate(slots=slots, yields=lambda x, y: (x, y), restrict=stack))
+    let_come(Both(*outputs, lateness=lateness), draw, [A, B, C])
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place"])
+def test_keys_of_two_types_wait_for_one_time_after_a_push_that_failed(tier: Any) -> None:
+    stack = in_event_time(5) | KEYED | within(5, "x", "y")
+    engine = Engine(correlate(x=A, y=B, yields=lambda x, y: body([x, y]), restrict=stack), tier=tier)
+    for source, key, n, at in [(B, 2, 0, 1), (B, "a", 6, 2), (B, 1, 0, 2), (A, "a", 7, 3), (A, 0, 0, 7)]:
+        assert engine.push(source, {"k": key, "n": n}, at=at) == []
+    for _ in range(10):
+        with pytest.raises(ValueError, match="this one fails"):
+            engine.push(A, {"k": 0, "n": 0}, at=9)
+        with pytest.raises(ValueError, match="this one fails"):  # where a key asks, another has asked with its number
+            engine.advance(4)
+    assert engine.stats.waiting == 4
