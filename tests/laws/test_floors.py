@@ -287,6 +287,22 @@ def test_what_is_held_finds_the_partners_that_it_would_find_if_nothing_was_ever_
     alike([freed], given_, trace, program.lateness, cut)
 
 
+def test_what_is_near_stays_until_a_gate_that_waits_for_others_has_let_all_go():
+    left, right = given_ = inputs()
+    gates_ = in_threes("right") | in_event_time(1) | aligning(*NAMES)
+    pushes_ = [
+        Push(0, 0, 0),
+        Push(0, 0, 3),
+        Push(0, 0, 4),
+        Push(1, 0, 3),
+        Push(0, 0, 8),
+        Push(1, 0, 10),
+        Push(1, 0, 12),
+    ]
+    found = alike([joined([left, right], within(0, *NAMES) | gates_)], given_, pushes_, None, 3)
+    assert found == [[]] * 7 + [[("pairs", (0, 0), 3, 3, 1)]]  # the third of the right slot comes at the end
+
+
 @given(gated(), pushes, st.integers(-3, 3), st.integers(0, 6), st.sampled_from(("left", "right", "full")), cuts)
 def test_a_row_without_a_partner_is_one_of_which_none_ever_came_through(
     program: Gated, trace: list[Push], lower: int, width: int, how: str, cut: int
