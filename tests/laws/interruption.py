@@ -92,7 +92,8 @@ class Lines:
 
     def __lt__(self, frame: FrameType) -> bool:
         """A function begins (`PyTrace_CALL`, 0)."""
-        frame.f_trace_lines = _is_ours(frame.f_code.co_filename) and not _is_destroying(frame)
+        is_checked = _is_ours(frame.f_code.co_filename) and not conservation.is_at_work
+        frame.f_trace_lines = is_checked and not _is_destroying(frame)
         return False
 
     def __le__(self, frame: FrameType) -> bool:

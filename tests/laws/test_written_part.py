@@ -252,6 +252,19 @@ def test_what_is_no_plain_data_is_lost_with_an_error_that_says_so():
     assert engine.stats.events == 18
 
 
+def test_an_error_says_where_what_the_rows_before_gave_is_no_table():
+    def body(x):
+        return {1: object()} if x.v else 1 // x.v
+
+    engine = Engine(correlate(x=X, yields=body, restrict=take(9, "x"), name="odd"))
+    rows = [(X, {"k": 1, "v": v}, at) for at, v in enumerate((1, 1, 0))]
+    with pytest.raises(ZeroDivisionError) as told:
+        batched(engine, rows)
+    assert "at row 2 of 3" in (notes := str(told.value.__notes__))
+    assert "what they gave is nothing columns hold" in notes
+    assert "emitted" not in notes + str(vars(told.value))
+
+
 def test_a_small_batch_does_not_take_over_what_many_rows_have_left():
     """Each call between two batches gives it back: so much costs as many rows that are pushed, and no more."""
     output = pairs(key_by(a="k", z="k") | within(4, "a", "z") | first_match(), a=latest(), z=Z)

@@ -5,7 +5,6 @@ Invariant: the rows before one at which a body raises stand, and what they gave 
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from cartesius.columns.batches.slicing import between, stacked
@@ -47,13 +46,15 @@ def one_by_one(
         if isinstance(error, NotStorable) and done == feed.steps:
             error.add_note(no_table(done, done))
         else:
-            add_note(
-                error,
+            where = (
                 f"in push_many, at row {done} of {feed.steps} in the order of arrival; those before it stand, and what"
-                " they gave is the attribute `emitted` of this error, a table",
             )
-            with suppress(NotStorable):  # they may be no plain data
+            try:
                 table = dated(stacked([*tables, table_of([*map(calendar.taken, out)], outputs)]), calendar)
+            except NotStorable:  # they may be no plain data
+                add_note(error, f"{where} they gave is nothing columns hold; use push")
+            else:
+                add_note(error, f"{where} they gave is the attribute `emitted` of this error, a table")
                 is_torn |= not carried(error, table)
         engine._journal.is_open = is_torn
         raise
