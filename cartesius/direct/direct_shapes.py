@@ -134,12 +134,11 @@ def shape_of(program: Program, join: Join, slot: Slot, *, is_followed: bool, is_
 def _objection(program: Program, join: Join, *, is_followed: bool, is_held: bool) -> str:
     batch = join.batch
     known = OF_PRODUCTS | BANDS | {InSequence, Regular, Separate, Transduce, Choose}
-    known |= {InTime} if is_held else set()
     if batch.partial is not None:
         known = OF_PRODUCTS | BANDS | {May}
         if reason := _objection_to_missing(join, batch.partial):
             return reason
-    if strange := run_as_written(join, known):
+    if strange := run_as_written(join, known | {InTime} if is_held else known):
         return strange
     if not isinstance(batch.output, Events) or type(batch.product) not in (Product, Alone):
         return "its results are not single combinations of events"
