@@ -66,10 +66,14 @@ THREE = [key_by(x="k", y="k", z="j"), within(9, "x", "y", "z"), lasting("y", 3),
 FOLLOWING = [None, *(in_sequence("x", "y", "z", contiguity=one) for one in ("any", "relaxed", "strict"))]
 
 
+FAILING: list[bool] = []
+"""Not empty while some bodies fail: what could not be let go then can be later."""
+
+
 def body(parts: list[Any]) -> tuple[Any, ...]:
-    """The numbers of the parts; it fails for some."""
+    """The numbers of the parts; for a time it fails for some."""
     numbers = tuple([part.n for part in parts])
-    if sum(numbers) == 13:
+    if FAILING and sum(numbers) % 3 == 0:
         message = "this one fails"
         raise ValueError(message)
     return numbers
@@ -89,12 +93,14 @@ def let_come(both: Both, draw: random.Random, inputs: list[Reactive]) -> None:
     """Let events come, some of them late or odd, of few keys and times."""
     now = 0
     for _ in range(30):
-        now += draw.choice([0, 0, 1, 1, 2, 4])
+        now += draw.choice([0, 0, 1, 1, 2, 4, 9])
         end = max(0, now - draw.choice([0, 0, 1, 2, 3, 6]))
         key = draw.choice([0, 1, 1, 2]) if draw.random() < 0.95 else draw.choice([None, "a", 1.0, True, (1, 2), []])
         value = {"k": key, "j": draw.randrange(3), "n": draw.randrange(9)}
         start = max(0, end - draw.choice([0, 0, 0, 2]))
+        FAILING[:] = [True] * (draw.random() < 0.25)
         both.call("push", draw.choice(inputs), value, (start, end))
+        FAILING.clear()
         if draw.random() < 0.06:
             both.swap()
         if draw.random() < 0.06:
@@ -178,11 +184,13 @@ def test_what_is_not_all_that_there_is_agrees(other: str, draw: random.Random, l
 def test_keys_of_two_types_wait_for_one_time_after_a_push_that_failed(tier: Any) -> None:
     stack = in_event_time(5) | KEYED | within(5, "x", "y")
     engine = Engine(correlate(x=A, y=B, yields=lambda x, y: body([x, y]), restrict=stack), tier=tier)
-    for source, key, n, at in [(B, 2, 0, 1), (B, "a", 6, 2), (B, 1, 0, 2), (A, "a", 7, 3), (A, 0, 0, 7)]:
+    for source, key, n, at in [(B, 2, 0, 1), (B, "a", 6, 2), (B, 1, 0, 2), (A, "a", 6, 3), (A, 0, 0, 7)]:
         assert engine.push(source, {"k": key, "n": n}, at=at) == []
+    FAILING[:] = [True]
     for _ in range(10):
         with pytest.raises(ValueError, match="this one fails"):
             engine.push(A, {"k": 0, "n": 0}, at=9)
         with pytest.raises(ValueError, match="this one fails"):  # where a key asks, another has asked with its number
             engine.advance(4)
+    FAILING.clear()
     assert engine.stats.waiting == 4
