@@ -7,6 +7,8 @@ is found out: what has been done is logged, and taken back if something fails.
 Floors are simple there, as all that comes has gone through the one gate. Nothing that ends before the clock, or before
 the latest end seen less the lateness, comes any more to anything that is made of it.
 
+This module is over 300 lines because what is held, what goes on, and how both are taken back are of one state.
+
 Invariant: what it computes is what the gate, the floors and the steps would have computed.
 
 Source: SEMANTICS 3.5 and 3.12; DESIGN 4.

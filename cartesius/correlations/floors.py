@@ -261,12 +261,9 @@ class Floors:
         return not any((entry.end if not reach else entry.start - reach) <= time for entry in kept)
 
     def _is_over(self, asking: Installed | None, under: tuple[Any, ...]) -> bool:
-        """Whether all has ended, and no deadline is left by which a gate could let go what it holds.
-
-        Gates that wait for floors do not wait for each other then: of them the earliest goes first.
-        """
+        """Whether all has ended, and no deadline is left by which a gate could let go what it holds."""
         if not all(slot.ended for slot in self._join.slots):
-            return False
+            return False  # then gates that wait for floors do not wait for each other: of them the earliest goes first
         gates = (one for some in self._gates for one in some if not (one.floor_slots and asking in some))
         return not any(_is_due(one, asking, under) for one in gates)
 
