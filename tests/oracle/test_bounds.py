@@ -71,11 +71,12 @@ class Meter:
         self.engine = Engine(output, tier="reference")
         (self.join,) = self.engine._program.joins
         self.bounds = bounds_of(self.join, {slot.name: "" for slot in self.join.slots})
-        uses: dict[str, int] = {}
+        least: dict[str, int] = {}
         for one in self.join.installed:
-            for slot in one.named if isinstance(one.restriction, at_most) else ():
-                uses[slot.name] = min(uses.get(slot.name, one.restriction.n), one.restriction.n)
-        self.limited = {name for name, n in uses.items() if n > 1}  # what may be used once has one use while it stays
+            if isinstance(one.restriction, at_most):
+                for slot in one.named:
+                    least[slot.name] = min(least.get(slot.name, one.restriction.n), one.restriction.n)
+        self.limited = {name for name, n in least.items() if n > 1}  # one use is no variable beside the place
 
     def places(self):
         return {slot.name: {entry.number: entry.uses for entry in slot.memory.all()} for slot in self.join.slots}
