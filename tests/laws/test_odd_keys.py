@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from itertools import product
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -18,11 +19,12 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.columns.results import events_of
-from restrictions import key_by, most_recently, tumbling
+from restrictions import as_table, key_by, most_recently, optionally, retracting, tumbling
 from restrictions.tables import (
     aggregate,
     changelog,
     count,
+    filter_table,
     foreign_join,
     inner_join,
     left_join,
@@ -129,6 +131,41 @@ def test_rows_are_alike_in_every_tier(name, kind, numbers, cut):
         values = {"key": made()[n % len(made())], "n": place, "k": made()[n // 7 % len(made())], "deleted": n > 80}
         rows.append(((T, U)[n % 2], values))
     agree(TABLES[name], rows, cut)
+
+
+FORMS = {
+    "filter": ((T,), lambda: filter_table(T, lambda row: row.n >= 0)),
+    "outer": ((T, U), lambda: outer_join(T, U)),
+    "latest": (
+        (A, B),
+        lambda: correlate(
+            a=A,
+            b=B,
+            yields=lambda a, b: (a, b),
+            restrict=retracting()
+            | as_table(("a", "b"))
+            | optionally("b")
+            | key_by(a="k", b="k")
+            | most_recently("a", "b"),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), [(1, True), (0.0, -0.0), ((0.0, "x"), (-0.0, "x"))], ids=repr)
+@pytest.mark.parametrize("name", FORMS)
+def test_of_equal_keys_a_change_has_that_which_its_step_mentions_first(name, one, other):
+    sources, program = FORMS[name]
+    for drawn in product(product(sources, (one, other)), repeat=3):
+        agree(
+            program, [(source, {"key": k, "n": n, "k": k, "deleted": False}) for n, (source, k) in enumerate(drawn)], 1
+        )
+
+
+def test_the_row_that_is_replaced_gives_its_key():
+    rows = [(U, {"key": True, "n": 0, "k": 0, "deleted": False}), (T, {"key": 1, "n": 1, "k": 0, "deleted": False})]
+    for tier, (_, told), _ in ways(TABLES["outer"], rows, 1):
+        assert told.startswith("Update(key=True, value=(Record({'n': 1"), tier
 
 
 def test_windows_are_at_datetimes_in_every_output_of_a_batch():

@@ -71,12 +71,12 @@ class Meter:
         self.engine = Engine(output, tier="reference")
         (self.join,) = self.engine._program.joins
         self.bounds = bounds_of(self.join, {slot.name: "" for slot in self.join.slots})
-        self.limited = {
-            slot.name
-            for one in self.join.installed
-            for slot in one.named
-            if isinstance(one.restriction, at_most) and one.restriction.n > 1
-        }
+        least: dict[str, int] = {}
+        for one in self.join.installed:
+            if isinstance(one.restriction, at_most):
+                for slot in one.named:
+                    least[slot.name] = min(least.get(slot.name, one.restriction.n), one.restriction.n)
+        self.limited = {name for name, n in least.items() if n > 1}  # one use is no variable beside the place
 
     def places(self):
         return {slot.name: {entry.number: entry.uses for entry in slot.memory.all()} for slot in self.join.slots}
@@ -246,6 +246,10 @@ TIGHT: list[Any] = [
     (
         lambda: pairs(most_recently("a", n=2) | at_most(2, "a") | momentarily("b")),
         "aab", (4, 0), {"a": (1, 1, 1), "b": (4, 3, 2)},
+    ),
+    (  # of several limits the least holds, and one use is no variable beside the place
+        lambda: pairs(affinely("a") | at_most(2, "a") | most_recently("a", n=2) | momentarily("b")),
+        "aab", (2, 0), {"a": (1, 1, 1), "b": (4, 3, 2)},
     ),
     (
         lambda: pairs(accumulating("a", lambda _, one: one) | most_recently("a", "b")),

@@ -143,7 +143,7 @@ def as_changes(emissions: Emissions, body: ColumnarBody, key: Vector) -> Flow:
         start[mentioned],
         end[mentioned],
         None,
-        key.take(chosen),
+        key.take(first[mentioned]),  # as it was mentioned first: equal keys may differ in form
         gone if gone.any() else None,
     )
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from cartesius.columns.stages.rows import Rows, joined, no_rows
 from cartesius.columns.vectors.ordering import begins, by_code, last_of_each
 from cartesius.columns.vectors.sameness import unchanged
-from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar
+from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,7 +82,10 @@ def versions(before: Rows | None, coming: Rows | None) -> Versions:
 
 def _check_keys(key: Vector | None) -> None:
     """Refuse equal keys that can be told apart."""
-    if isinstance(key, Leaf) and pa.types.is_floating(key.type):
+    if isinstance(key, Struct):
+        for item in key.items:
+            _check_keys(item)
+    elif isinstance(key, Leaf) and pa.types.is_floating(key.type):
         zeros = key.numbers[key.numbers == 0]
         if len(zeros) and np.signbit(zeros).any():
             raise NotColumnar("a key is -0.0")

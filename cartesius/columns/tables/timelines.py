@@ -158,7 +158,7 @@ def changes(found: Found, keyed: Sequence[int], steps: int) -> Flow:
     states = states[mentioned(found, showed, states, max(keyed), steps)]
     updates = shows[states]
     start, end = found.causes.of(timeline, shows, showed, states)
-    has_row = np.where(updates, states, states - 1)  # a deletion has the key of the row that was there
+    has_row = np.where(showed[states], states - 1, states)  # what is taken back is mentioned first, with its key
     there = [slot for slot in keyed if len(them[slot])]
     if not there:
         return nothing()
