@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_right
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from cartesius.batching.deadlines import turn_of
 from cartesius.correlations.placements import gates_of
 from cartesius.data.events import EARLIEST
+from cartesius.data.generated import TooDeep
 from cartesius.direct.direct_codes import let_go_of
 from cartesius.direct.direct_texts import FAILING, PASSED, STANDS, TIMES, After, DirectText, filters_of
 from cartesius.plan.nodes import InTime, Let
@@ -31,7 +32,7 @@ from cartesius.programs.give_ups import LeftToClauses
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.batching.deadlines import Deadline
     from cartesius.correlations.installations import Installed
@@ -150,6 +151,7 @@ class Holding:
         known: Any = {**link, "steps": steps, "lateness": None, "log": self._log}
         self.codes: list[DirectText] = [make(**known) for make in makes]
         self.joins = joins
+        self._is_too_deep = False
         self._floored = [one for one in self._deadlines.floored if one.join in joins]
         self._waiting = [one.floored for one in self._floored]
         self._indexes = {slot.name: slot.index for slot in join.slots}
@@ -168,6 +170,19 @@ class Holding:
     def knows_all(self) -> bool:
         """Whether it is known of all that waits for floors what that does."""
         return all(one in self._dues for one in self._floored)
+
+    def write(self) -> None:
+        """Write the functions of what is let go.
+
+        Raises:
+            TooDeep: Python takes one of them not; that is found out once.
+        """
+        if self._is_too_deep:
+            raise TooDeep
+        self._is_too_deep = True
+        for code in self.codes:
+            assert code.function is not None  # Invariant: it is made, or that fails
+        self._is_too_deep = False
 
     def make(self, reactive: Reactive) -> Make | None:
         """Return what makes the function of an input; None: it does not come to the gate."""
@@ -347,6 +362,12 @@ class DirectEventTime(DirectText):
         self._parts = [self, *[DirectEventTime(holding, gate, [slot], **within) for slot in slots[1:]]]
         self._before = filters_before(gate, slots[0]) or ()
         self._scope["gate"] = holding
+
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        """The function; those of what is let go are written as well, as that may fail."""
+        self._holding.write()
+        return super().function
 
     @property
     def links(self) -> list[Linked]:

@@ -180,6 +180,17 @@ def test_what_is_not_all_that_there_is_agrees(other: str, draw: random.Random, l
     let_come(Both(*outputs, lateness=lateness), draw, [A, B, C])
 
 
+def test_what_is_nested_too_deep_for_python_runs_as_written() -> None:
+    names = [f"s{place}" for place in range(24)]
+    streams = {name: Reactive(name) for name in names}
+    near = within(50, *names)
+    rows = correlate(slots=streams, yields=lambda s0: s0.n, restrict=in_event_time(1) | near)
+    both = Both(rows)
+    for at, name in enumerate([*names, "s0", "s1", "s2"]):
+        both.call("push", streams[name], {"n": at}, at)
+    both.check()
+
+
 @pytest.mark.parametrize("tier", ["reference", "in_place"])
 def test_keys_of_two_types_wait_for_one_time_after_a_push_that_failed(tier: Any) -> None:
     stack = in_event_time(5) | KEYED | within(5, "x", "y")
