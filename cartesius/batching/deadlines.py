@@ -128,28 +128,25 @@ class Deadlines(Generic[A]):
                 self._enter(item)
             self.asked.popleft()
 
-    def enter(self, item: Deadline[A]) -> None:
-        """Ask for a tick that the queue cannot take, as it is due too early; the journal is open."""
+    def enter(self, item: Deadline[A]) -> bool:
+        """Ask, for good, for a tick that the queue cannot take, as it is due too early, or waits for floors.
+
+        Return whether nobody has asked for it before.
+        """
         self.settle()
-        self._enter(item)
+        return self._enter(item)
 
-    def _enter(self, item: Deadline[A]) -> None:
-        time, _, number, installed, key = item
-        if key not in installed.copies:
-            installed.copies[key] = installed.spare()
-        if installed.due.setdefault(key, {}).setdefault(time, number) == number:  # asking twice is asking once
-            installed.until = max(installed.until, time)
-            heapq.heappush(self.entered, item)
-
-    def await_floors(self, item: Deadline[A]) -> bool:
-        """Ask, for good, for a tick once floors have passed a time; return whether nobody has done so before."""
+    def _enter(self, item: Deadline[A]) -> bool:
         time, _, number, installed, key = item
         if key not in installed.copies:
             installed.copies[key] = installed.spare()
         if installed.due.setdefault(key, {}).setdefault(time, number) != number:
-            return False
+            return False  # asking twice is asking once
         installed.until = max(installed.until, time)
-        installed.floored.add((time, number, key))
+        if installed.floor_slots:
+            installed.floored.add((time, number, key))
+        else:
+            heapq.heappush(self.entered, item)
         return True
 
     def forget_floored(self, item: Deadline[A]) -> None:

@@ -129,13 +129,13 @@ class FlooredDeadlines:
             self._of_key.pop(key, None)
         elif self._in_order:
             if len(self._heads) > 2 * len(self._of_key) + 100:  # most of which nobody wants any more
-                heads = [self._told(of[0]) for other, of in self._of_key.items() if of and other not in self._blocked]
+                heads = [self._head(of[0]) for other, of in self._of_key.items() if of and other not in self._blocked]
                 heapq.heapify(heads)
                 self._heads = heads
-            heapq.heappush(self._heads, self._told(mine[0]))
+            heapq.heappush(self._heads, self._head(mine[0]))
         self._blocked.discard(key)  # last: whatever interrupts this, the key is blocked, or has a head
 
-    def _told(self, item: Deadline) -> _Head:
+    def _head(self, item: Deadline) -> _Head:
         """Return what stands in a heap: after an undone call a number comes again, and keys may have no order."""
         self._n += 1
         return item[0], item[1], self._n, item
@@ -166,10 +166,10 @@ class FlooredDeadlines:
     def _block(self, item: Deadline) -> None:
         """Set aside what is held up."""
         if len(self._held_up) > 2 * len(self._blocked) + 100:  # most of which are held up no longer
-            held_up = [self._told(self._of_key[key][0]) for key in self._blocked]
+            held_up = [self._head(self._of_key[key][0]) for key in self._blocked]
             heapq.heapify(held_up)
             self._held_up = held_up
-        heapq.heappush(self._held_up, self._told(item))
+        heapq.heappush(self._held_up, self._head(item))
         self._blocked.add(item[2])
 
     def _first_passed(self, who: Waiting) -> Deadline | None:

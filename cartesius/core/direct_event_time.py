@@ -26,7 +26,7 @@ from cartesius.correlations.placements import gates_of
 from cartesius.data.events import EARLIEST
 from cartesius.data.generated import TooDeep
 from cartesius.direct.direct_codes import let_go_of
-from cartesius.direct.direct_texts import FAILING, PASSED, STANDS, TIMES, After, DirectText, filters_of
+from cartesius.direct.direct_texts import FAILING, After, DirectText, filters_of
 from cartesius.plan.nodes import InTime, Let
 from cartesius.programs.give_ups import LeftToClauses
 from cartesius.storage.conservation import Fate
@@ -145,7 +145,7 @@ class Holding:
         self, gate: Installed, steps: Steps, joins: Sequence[Join], makes: Sequence[Make], link: Mapping[str, Any]
     ) -> None:
         join = gate.join
-        self._gate, self._steps, self._world = gate, steps, join.world
+        self._gate, self._world = gate, join.world
         self._deadlines, self._lateness = join.world.deadlines, gate.stateless.lateness
         self._log: list[tuple[Any, ...]] = []  # how to take back what has been done, the last one last
         known: Any = {**link, "steps": steps, "lateness": None, "log": self._log}
@@ -265,8 +265,7 @@ class Holding:
             copy.__dict__.update(held=held, seen=self._seen, gone=self._gone)
         due_at = gate.due.get((), {})
         for end in self._ends:
-            if not held or end != held[0].end:
-                due_at.pop(end, None)
+            due_at.pop(end, None)  # all of one end go in one push
         while entered and entered[0][3] is gate and entered[0][0] not in due_at:
             heapq.heappop(entered)
         if not due_at:
@@ -295,11 +294,7 @@ class Holding:
         """Let leave what floors have passed."""
         time, _, _, one, key = item
         under, world, log, due = (*key, time) if key else time, self._world, self._log, self._dues[one]
-        leaving: list[Left] = []
-        for find, place in due.found:
-            found = find(under)
-            if found is not None:
-                leaving += [(entry, place) for entry in (found.values() if type(found) is dict else (found,))]
+        leaving = due.leaves(under)
         if one.gives_rows and (turn := turn_of(item)) != item[:3]:  # what asked first has left
             self._turn_to(item, (*turn, one, key))
             return
@@ -323,9 +318,9 @@ class Holding:
         """Forget a deadline, or let a later one take its place."""
         self._world.journal.is_open = True
         self._deadlines.forget_floored(item)
-        self._log.append((self._deadlines.await_floors, item))
+        self._log.append((self._deadlines.enter, item))
         if later is not None:
-            self._deadlines.await_floors(later)
+            self._deadlines.enter(later)
             self._log.append((self._deadlines.forget_floored, later))
         self._world.journal.is_open = False
 
@@ -380,8 +375,7 @@ class DirectEventTime(DirectText):
 
     def _write(self) -> None:
         with self._lines.under("def push(value, at):"):
-            self._lines.add(TIMES)
-            self._lines.add(STANDS if self._lateness is None else PASSED)
+            self._door()
             self._lines.add(_BEGIN)
             with self._lines.under("try:"):
                 self._lines.add(_CHECK)

@@ -81,7 +81,7 @@ _CLEAN: Final = """
     if len(asks) > deadlines.most:
         deadlines.clean()
 """
-STANDS: Final = """
+_STANDS: Final = """
     if end < clock:
         return steps.given_up.leave("the event is late")
 """
@@ -443,7 +443,7 @@ class DirectText(ABC):
         """Write what reads the times, refuses what comes in the middle of another push, and leaves what is late."""
         self._lines.add(TIMES)
         self._lines.add(_CLEAN if self._strands_deadlines else "")
-        self._lines.add(STANDS if self._lateness is None else PASSED)
+        self._lines.add(_STANDS if self._lateness is None else PASSED)
 
     def _meet_deadlines(self) -> None:
         """Write what meets what is due before, by clauses if functions know too little of it."""
@@ -624,7 +624,7 @@ class DirectText(ABC):
             if one.floor_slots:
                 self._lines.add(f"""
                     item = {item}
-                    if deadlines.await_floors(item):
+                    if deadlines.enter(item):
                         log.append((deadlines.forget_floored, item))
                 """)
                 return

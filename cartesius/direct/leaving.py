@@ -87,6 +87,16 @@ class Due:
     deciding: Deciding | None = None
     goes_on: bool = False  # whether other correlations are made of the rows that it lets out
 
+    def leaves(self, under: Any) -> list[Left]:
+        """Return what leaves by the deadline of a copy, under its key and the time, as an index has these."""
+        leaving: list[Left] = []
+        for find, place in self.found:
+            found = find(under)
+            if found is not None:
+                for entry in found.values() if type(found) is dict else (found,):
+                    leaving.append((entry, place))
+        return leaving
+
 
 class Met:
     """The deadlines that one push has met, what they do, and what has left by them."""
@@ -210,11 +220,7 @@ class Leaving:
         in_turn = _in_turn(items) if self._gives_rows and len(items) > 1 else items
         for (time, _, _, installed, key), due, leaving in in_turn:  # now that all are known: to put back sorts memories
             under = (*key, time) if key else time
-            for find, place in due.found:
-                found = find(under)
-                if found is not None:
-                    for entry in found.values() if type(found) is dict else (found,):
-                        leaving.append((entry, place))
+            leaving.extend(due.leaves(under))
             met.n_ticks += 2 * (bool(leaving) or not installed.lets_go_alone)
             if due.deciding is not None:
                 given = len(out)
