@@ -26,7 +26,7 @@ from cartesius.direct.direct_places import DirectPlaces, of_keys
 from cartesius.direct.direct_shapes import shape_of
 from cartesius.direct.direct_texts import DirectText
 from cartesius.direct.direct_windows import IN_WINDOWS, freeing, in_windows
-from cartesius.plan.nodes import InTime, Newest, Oldest
+from cartesius.plan.nodes import InTime, Lockstep, Newest, Oldest
 from cartesius.rows.enumeration import Product
 from cartesius.storage.conservation import Fate
 
@@ -105,7 +105,7 @@ class DirectCode(DirectText):
             self._scope |= in_windows(shape.windows)
             self.identity = f"(INSIDE, window, {self.identity})"
         if shape.gate is not None:
-            self._scope |= {"gate": shape.gate, "spare": shape.gate.spare()}
+            self._scope["gate"] = shape.gate
 
     @property
     def _is_numbered(self) -> bool:
@@ -143,7 +143,8 @@ class DirectCode(DirectText):
         """Return the names of what is found out of an event, or of one in one window."""
         shape, own = self._shape, self._own
         if shape.gate is not None:
-            return [self._part, "tuples", "copy", "held", "is_held", *(f"part{other}" for other in self._others)]
+            others = [f"part{other}" for other in self._others]
+            return [self._part, "tuples", "under", "copy", "held", "is_held", *self._known_keys, *others]
         is_put = shape.stores and not self._reads and not shape.is_simply_indexed
         names = [self._part, "tuples", *self._known_keys, *self._places.names(is_put=is_put)]
         names += [f"visited{other}" for other in self._others]
@@ -164,7 +165,7 @@ class DirectCode(DirectText):
         """Write what makes an entry, and finds what it meets."""
         self._make_entry()
         if self._shape.gate is not None:
-            self._align()
+            self._align(self._shape.gate)
             self._lines.add(f"if not is_held:\n    number += {len(self.join.slots)}" if self._is_numbered else "")
             return
         self._place()
@@ -344,14 +345,22 @@ class DirectCode(DirectText):
 
     # -- alignment: the state is that of the restriction's copy, which is there as long as something is held -----------
 
-    def _align(self) -> None:
+    def _align(self, gate: Installed) -> None:
         """Write what holds the event, or releases a row."""
         own = self._own
+        node, keys = gate.node, "".join(f"key{space}, " for space in gate.prefixes[own])
+        assert isinstance(node, Lockstep)  # Invariant: it is that of what aligns
         for other in self._others:
             self._lines.add(f"part{other} = None")
         self._lines.add(f"""
-            copy = gate.copies.get(())
+            under = ({keys})
+            copy = gate.copies.get(under)
             held = {{}} if copy is None else copy.held
+        """)
+        if node.limit is not None:
+            with self._lines.under(f"if len(held.get(slot{own}, ())) == {node.limit}:"):
+                self._lines.add('raise LeftToClauses("a queue is full")')
+        self._lines.add(f"""
             is_held = {" or ".join(f"slot{index} not in held" for index in self._others)}
             if is_held:
                 part{own}.number = -1
@@ -367,10 +376,10 @@ class DirectCode(DirectText):
         """Write what is kept of a released row, or of what is held."""
         self._lines.add("""
             if copy is None:
-                gate.copies[()] = copy = spare
+                copy = gate.make(under)
             copy.__dict__["held"] = held
             if not held:
-                del gate.copies[()]  # as a fresh one
+                del gate.copies[under]  # as a fresh one
         """)
         with self._lines.under("if is_held:"):
             self._lines.add(self._count(Fate.DELIVERED))
@@ -379,15 +388,17 @@ class DirectCode(DirectText):
             self._lines.add("stored = world.number")
             for slot in self.join.slots:
                 entries, is_own = f"entries{slot.index}", slot is self._slot
+                keys = self._shape.rules[slot.index][2]
                 self._lines.add("" if is_own else slot.ledger.text(None, "-1", gate=_place(gate, slot)))
+                self._lines.add(f"part{slot.index}.number = stored = stored + 1")
+                self._lines.add(f"old = {of_keys(slot.index, keys)}" if keys else "")
                 self._lines.add(f"""
-                    part{slot.index}.number = stored = stored + 1
-                    if {entries}:
+                    if {"old is not None" if keys else entries}:
                         {slot.ledger.text(Fate.REPLACED if is_own else Fate.DISPLACED)}
-                        {entries}.clear()
+                        {f"del {entries}[old.number]" if keys else f"{entries}.clear()"}
                 """)
                 self._lines.add(f"else:\n    {self._count(Fate.DELIVERED)}" if is_own else "")
-                self._lines.add(f"{entries}[stored] = part{slot.index}")
+                self._all_places[slot.index].put_alone(self._lines)
             self._lines.add("""
                 world.number = stored
                 world.candidates += tuples

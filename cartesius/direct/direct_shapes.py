@@ -226,8 +226,8 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
         elif isinstance(node, Let | Transduce) and gate is not None:  # of whatever slot: the row has a part of each
             return f"{restriction!r} sees what {gate.restriction!r} lets through"
         elif isinstance(node, Lockstep):
-            if gate is not None or len(indexes) != len(join.slots) or one.prefix or node.limit is not None:
-                return f"{restriction!r} has a limit, is not alone, aligns by key, or not all slots"
+            if gate is not None or len(indexes) != len(join.slots) or len({*one.prefixes.values()}) > 1:
+                return f"{restriction!r} is not alone, or aligns not all slots by the same keys"
             gate = one
     if sets_aside(join):
         return "events without a key are looked for, and set aside"
@@ -247,8 +247,8 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
     if gate is not None and (orders or sequences):
         return f"{gate.restriction!r} aligns what follows each other"
     missing = None if join.batch.partial is None else join.batch.partial.rows
-    if missing is not None and (rules or momentary or gate is not None):
-        return "parts may be missing, and something says what stays or aligns it"
+    if missing is not None and (momentary or gate is not None):
+        return "parts may be missing, and something says that none stays, or aligns them"
     shape = Shape(
         join, slot, tuple(steps), rules, uses, frozenset(momentary), filters_of(join, slot), gate, tuple(bands),
         tuple(orders), sequence, missing if isinstance(missing, PartialRows) else None, windows,
@@ -278,9 +278,11 @@ def _objection_to_shape(shape: Shape) -> str:
         return reason
     if shape.bands and is_oldest:
         return "what is near leaves some time, and earlier ones are kept"
-    is_keyed = any(keys for _, _, keys in shape.rules.values())
-    if gate is not None and (shape.momentary or join.bindings.links or is_keyed or not shape.is_simply_indexed):
-        return f"{gate.restriction!r} aligns slots that are linked, or keep more or less than their newest event"
+    if gate is None:
+        return ""
+    are_of_gate = all(keys == gate.prefixes[slot] for slot, (_, _, keys) in shape.rules.items())
+    if shape.momentary or not (are_of_gate and shape.is_simply_indexed):
+        return f"{gate.restriction!r} aligns slots that keep more or less than their newest event of its keys"
     return ""
 
 

@@ -64,7 +64,8 @@ def a_restriction(draw: random.Random, kind: str, names: tuple[str, ...]) -> Any
         case "uses":
             return at_most(draw.choice([1, 2]), *some(draw, names)) if draw.random() < 0.5 else affinely(*names)
         case "aligned":
-            return aligning(*(names if draw.random() < 0.8 else some(draw, names, 2)))
+            limit, overflow = draw.choice([None, None, 1, 2]), draw.choice(["fail", "drop_oldest", "drop_newest"])
+            return aligning(*(names if draw.random() < 0.8 else some(draw, names, 2)), limit=limit, overflow=overflow)
         case "passing":
             return momentarily(*some(draw, names))
         case "sequence":
@@ -105,7 +106,8 @@ def a_program(
     names = SLOTS[: draw.choice([2, 2, 3])]
     kinds = draw.sample(OTHERS, draw.choice([0, 1, 1, 2, 3]))
     if not has_band and draw.random() < 0.3:  # what must come together to be aligned by a function, and one of several
-        kinds = draw.choice([["aligned", "keys", "newest"], draw.sample(["aligned", "newest", "keys"], 3)]) + kinds[:1]
+        keys = draw.choice(["keys", "keys of all"])
+        kinds = draw.choice([["aligned", keys, "newest"], draw.sample(["aligned", "newest", keys], 3)]) + kinds[:1]
     if has_sequence:
         kinds = draw.sample([*OTHERS, "fifo"], draw.choice([0, 0, 1, 2])) if draw.random() < 0.5 else ["sequence"]
         kinds.insert(draw.randint(0, len(kinds)), "sequence")

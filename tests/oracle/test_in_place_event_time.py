@@ -60,6 +60,8 @@ STACKS: dict[str, tuple[Any, ...]] = {
     "some, by a function": (only("y", lambda y: 9 // y.n > 2), KEYED, most_recently("x", "y")),
     "near, or alone": (KEYED, optionally("y"), within(4, "x", "y")),
     "near, or alone on either side": (CROSSED, optionally("x", "y"), within(4, "x", "y")),
+    "the newest that are near, or alone": (KEYED, optionally("x", "y"), most_recently("x", "y"), within(4, "x", "y")),
+    "the newest two that are near, or alone": (CROSSED, optionally("y"), most_recently("y", n=2), within(4, "x", "y")),
 }
 WITH_ITSELF = ("all", "of a key", "the newest", "near", "for some time", "the next", "any after", "at once", "some")
 THREE = [key_by(x="k", y="k", z="j"), within(9, "x", "y", "z"), lasting("y", 3), most_recently("x", "z"), fifo()]

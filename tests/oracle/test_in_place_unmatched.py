@@ -49,6 +49,8 @@ def a_program(draw: random.Random) -> tuple[list[Reactive], Reactive]:
         only("x", lambda x: x.n != 2),
         only("y", lambda y: y.j),
         most_recently("x"),
+        most_recently("y"),
+        most_recently("x", "y", n=2),
         retracting(),
         take(3),
     ):
