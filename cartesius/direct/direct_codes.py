@@ -59,7 +59,7 @@ def _says_more(shape: Shape) -> bool:
     """Whether something concerns an event that is several parts of which nothing is known here."""
     if shape.filters or shape.uses or shape.partial or shape.is_alone or shape.takes_first:
         return True
-    is_limited = bool(shape.bands or shape.orders or shape.sequence)
+    is_limited = bool(shape.bands or shape.orders or shape.sequence or shape.takes_back)
     is_oldest = any(kind is Oldest for kind, _, _ in shape.rules.values())
     return shape.gate is not None or shape.windows is not None or is_oldest or (bool(shape.rules) and is_limited)
 
@@ -191,12 +191,29 @@ class DirectCode(DirectText):
         for index in shape.uses:
             self._lines.add(f"left{index} = {{}}")
         self._begin()
+        if shape.takes_back and self._replaces:
+            self._take_back()
         with self._lines.under("try:" if shape.takes_first else ""):
             self._loops.search()
         self._lines.add("except Taken:\n    pass  # the first match, out of all the loops" if shape.takes_first else "")
         for index in set(shape.uses) - {own}:
             left = f"[(part, memory{index}.places_of(part)) for part, n in left{index}.items() if n < 1]"
             self._lines.add(f"spent{index} = {left}")
+
+    def _take_back(self) -> None:
+        """Write what takes back the results of what is displaced: it meets once more what it has met."""
+        part, links = self._part, self._places.linked(self._shape.probed)
+        links = [f"{name}{position}" for position in links for name in ("link", "is_plain")]
+        names = ", ".join([part, "start", "end", *self._known_keys, *links])
+        with self._lines.under("if old is not None:"):
+            self._lines.add(f"come = ({names},)\n{part}, start, end = old, old.start, old.end")
+            for key in self._known_keys:
+                self._lines.add(f"{key} = old.keys[{key.removeprefix('key')}]")
+            self._places.link(self._lines, self._shape.probed, self._constants)
+            self._loops.weight = -1
+            self._loops.search()
+            self._loops.weight = 1
+            self._lines.add(f"({names},) = come\ntuples = 0")
 
     def _find_predecessor(self) -> None:
         """Find what the new entry displaces, or that it is dropped itself."""

@@ -31,6 +31,7 @@ class DirectLoops:
         self._lines = lines
         self._constants = constants
         self._texts = texts
+        self.weight = 1  # -1 while what is written takes results back
 
     def write(self, near: str = "") -> None:
         """Write the nested loops over the other slots, and what is done with a combination whose parts are near."""
@@ -194,7 +195,7 @@ class DirectLoops:
             steps = f"step, ({', '.join(numbers)}, ), "
         with self._lines.under(loop):
             identity = f"(correlation, ({identities}), {steps}{place})"
-            self._lines.add(event_text("result", ("since", "until"), identity))
+            self._lines.add(event_text("result", ("since", "until"), identity, weight=self.weight))
             if self._shape.siblings:
                 sign = "" if self._shape.join.batch.rank.is_oldest_first else "-"
                 self._lines.add(f"ranks.append(({', '.join(f'{sign}{part}.number' for part in self._parts())}, ))")

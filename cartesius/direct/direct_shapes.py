@@ -30,6 +30,7 @@ from cartesius.plan.nodes import (
     Oldest,
     Regular,
     Separate,
+    TakeBack,
     Transduce,
     Until,
     Uses,
@@ -75,6 +76,7 @@ class Shape:
     is_alone: bool = False  # whether each event is a candidate of its own, and all other parts are missing
     takes_first: bool = False  # whether the first combination is all that an event gives
     siblings: tuple[int, ...] = ()  # the other slots that the event comes to as well
+    takes_back: bool = False  # whether the results of what leaves as another takes its place are taken back
 
     @property
     def rule(self) -> Rule | None:
@@ -110,6 +112,8 @@ class Shape:
         return all(self._is_simple(slot) for slot in slots)
 
     def _is_simple(self, slot: Slot) -> bool:
+        if self.takes_back:
+            return False
         rule = self.rules.get(slot.index)
         _, indexes = slot.memory.parts()
         if rule is None or rule[:2] != (Newest, 1) or slot.index in self.uses or slot.memory.finds:
@@ -126,6 +130,8 @@ class Shape:
 def shape_of(program: Program, join: Join, slot: Slot, *, is_followed: bool, is_held: bool = False) -> Shape | str:
     """Return what an event of ``slot`` does, or why it needs all of the handlers; or what it does once it is let go."""
     shape = _objection(program, join, is_followed=is_followed, is_held=is_held) or _shape(join, slot)
+    if is_followed and isinstance(shape, Shape) and shape.takes_back:
+        return "something is made of results that are taken back"
     if is_followed and isinstance(shape, Shape) and shape.windows is not None:
         return f"something is made of what meets in the windows of {shape.windows.restriction!r}"
     return shape
@@ -133,7 +139,7 @@ def shape_of(program: Program, join: Join, slot: Slot, *, is_followed: bool, is_
 
 def _objection(program: Program, join: Join, *, is_followed: bool, is_held: bool) -> str:
     batch = join.batch
-    known = OF_PRODUCTS | BANDS | {InSequence, Regular, Separate, Transduce, Choose}
+    known = OF_PRODUCTS | BANDS | {InSequence, Regular, Separate, Transduce, Choose, TakeBack}
     if batch.partial is not None:
         known = OF_PRODUCTS | BANDS | {May}
         if reason := _objection_to_missing(join, batch.partial):
@@ -252,7 +258,7 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
     shape = Shape(
         join, slot, tuple(steps), rules, uses, frozenset(momentary), filters_of(join, slot), gate, tuple(bands),
         tuple(orders), sequence, missing if isinstance(missing, PartialRows) else None, windows,
-        isinstance(product, Alone), takes_first,
+        isinstance(product, Alone), takes_first, takes_back=join.batch.is_pure,
     )  # fmt: skip
     return _objection_to_shape(shape) or shape
 
@@ -270,6 +276,8 @@ def _objection_to_shape(shape: Shape) -> str:
         return "parts come alone, and something beside that says more than what is dropped, or stays"
     if shape.takes_first and (gate or windows or follows or shape.partial or shape.is_alone):
         return "the first match is taken, and something says what follows, is aligned, missing, alone, or in windows"
+    if shape.takes_back and (gate or windows or follows or shape.is_alone or shape.takes_first):
+        return "results are taken back, and something says what follows, is aligned, alone, first, or in windows"
     if shape.transduces and gate:
         return "a gate goes by what has come before, and another aligns events"
     if windows and any(isinstance(one.node, Transduce) for one in join.installed):  # of any slot: it goes with them

@@ -682,14 +682,14 @@ def filters_of(join: Join, slot: Slot) -> Filters:
     return [(gates.index(one), one) for one in found]
 
 
-def event_text(value: str, times: tuple[str, str], identity: str, before: str = "()") -> str:
+def event_text(value: str, times: tuple[str, str], identity: str, before: str = "()", weight: int = 1) -> str:
     """Return the text that makes an event, and lets it out."""
     return f"""
         event = new(EventDraft)
         event.value = {value}
         event.start = {times[0]}
         event.end = {times[1]}
-        event.weight = 1
+        event.weight = {weight}
         event.reactive = output
         event.identity = {identity}
         event.span = None

@@ -133,6 +133,10 @@ RESTRICTIONS: dict[str, Any] = {
     "near": within(4, X, Y, Z),
     "near per key": KEYED | within(6, X, Y, Z) | within(3, X, Z) | most_recently(Y, n=2),
     "near, once": affinely(X, Y) | within(5, X, Y, Z) | fifo(),
+    "taken back": retracting() | KEYED | most_recently(X, Y, Z),
+    "taken back, the newest of all": most_recently(X, Z) | retracting(),
+    "taken back, of two": key_by(x="j", z="j") | most_recently(X, Y, Z, n=2) | retracting() | fifo(),
+    "taken back, near": KEYED | within(6, X, Y, Z) | retracting() | most_recently(X, Y),
     "all": None,
 }
 BODIES: dict[str, dict[str, Any]] = {

@@ -25,6 +25,7 @@ from restrictions import (
     momentarily,
     most_recently,
     only,
+    retracting,
     within,
 )
 from restrictions.time.duration import apart, lasting
@@ -73,11 +74,13 @@ def a_restriction(draw: random.Random, kind: str, names: tuple[str, ...]) -> Any
             return in_sequence(*order, contiguity=draw.choice(["relaxed", "relaxed", "strict", "any", "any"]))
         case "filter":
             return only(draw.choice(names), lambda value: value.j or value.n % 3)
+        case "taken back":
+            return retracting()
     return fifo()
 
 
 BANDS = ["within", "within", "lasting", "apart"]
-OTHERS = ["keys", "keys", "newest", "oldest", "uses", "aligned", "passing", "filter", "fifo"]
+OTHERS = ["keys", "keys", "newest", "oldest", "uses", "aligned", "passing", "filter", "fifo", "taken back"]
 BODIES_OF_ALL: dict[int, list[dict[str, Any]]] = {
     2: [
         {"yields": lambda x, y: (x.n, y.n)},
