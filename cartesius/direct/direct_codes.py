@@ -202,8 +202,8 @@ class DirectCode(DirectText):
 
     def _take_back(self) -> None:
         """Write what takes back the results of what is displaced: it meets once more what it has met."""
-        part, links = self._part, self._places.linked(self._shape.probed)
-        links = [f"{name}{position}" for position in links for name in ("link", "is_plain")]
+        part, positions = self._part, self._places.linked(self._shape.probed)
+        links = [f"{name}{position}" for position in positions for name in ("link", "is_plain")]
         names = ", ".join([part, "start", "end", *self._known_keys, *links])
         with self._lines.under("if old is not None:"):
             self._lines.add(f"come = ({names},)\n{part}, start, end = old, old.start, old.end")

@@ -269,9 +269,9 @@ def _objection_to_shape(shape: Shape) -> str:
     follows = shape.orders or shape.sequence
     is_oldest = any(kind is Oldest for kind, _, _ in shape.rules.values())
     if shape.slot.shared is not None and (
-        join.batch.tells_steps or (shape.rule is not None and shape.rule[0] is Oldest)
+        join.batch.tells_steps or shape.takes_back or (shape.rule is not None and shape.rule[0] is Oldest)
     ):
-        return "slots share a memory, and its entries have a number, or the earliest stay"
+        return "slots share a memory, and its entries have a number, are taken back, or the earliest stay"
     if shape.is_alone and (shape.uses or gate or shape.bands or follows or shape.partial or windows):
         return "parts come alone, and something beside that says more than what is dropped, or stays"
     if shape.takes_first and (gate or windows or follows or shape.partial or shape.is_alone):
