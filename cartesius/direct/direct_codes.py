@@ -128,6 +128,7 @@ class DirectCode(DirectText):
             self._meet()
             return
         self._lines.add(IN_WINDOWS)
+        self._leave_windowless()
         self._filter(shape.filters, "len(windows)")
         known = ", ".join(self._known())
         self._lines.add("in_windows = []")

@@ -128,6 +128,7 @@ class DirectHeldCode(DirectWindowed):
         self._keys(but=self.join.bindings.window_space)
         self._leave_without_keys("a key is null")
         self._lines.add(IN_WINDOWS)
+        self._leave_windowless()
         self._lines.add("" if self._closes else _REPORTED.replace("COPY", self._copy))
         self._entry()
 

@@ -511,6 +511,13 @@ class DirectText(ABC):
                 self._lines.add(_FINISH_ALL)
             self._lines.add("return early")
 
+    def _leave_windowless(self) -> None:
+        """Write that nothing happens to an event that is in no window, unless something may see it before."""
+        if any(isinstance(one.node, Let) for one in self.join.installed):
+            self._lines.add('if not windows:\n    raise LeftToClauses("it is in no window")')
+        else:
+            self._leave_if("not windows")
+
     def _touch_windows(self) -> None:
         """Write what asks for the times of the windows that the event comes into, and opens them."""
         if self._windows is not None:

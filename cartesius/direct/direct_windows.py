@@ -11,6 +11,7 @@ Source: DESIGN 4; SEMANTICS 2.7 and 3.2.
 from __future__ import annotations
 
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from cartesius.analysis.windowed_rows import totalled_by
@@ -47,8 +48,6 @@ IN_WINDOWS: Final = """
     if first != known[0] or last != known[1]:
         known = ahead.look(first, last)
     windows = known[2]
-    if not windows:
-        raise LeftToClauses("it is in no window")
 """
 _OPEN: Final = """
     copy = opener.copies.get(COPY)
@@ -69,6 +68,15 @@ _ADD: Final = """
         old, total, n = (finish(total),), combine(total, LIFTED), n + 1
     now = finish(total)
     changed.append((window, key, (total, n)))
+"""
+_ADD_MORE: Final = """
+    if key in told:
+        _, old, total, n, since, until = told[key]
+        since, until = min(since, start), max(until, end)
+    else:
+        total, n = totals.get(key, (empty, 0))
+        old, since, until = (finish(total),) if n else (), start, end
+    told[key] = window, old, combine(total, element), n + 1, since, until
 """
 _KEEP: Final = """
     world.number += len(windows)
@@ -164,7 +172,12 @@ class DirectTotalsCode(DirectWindowed):
         self._group = group = output.group
         lift = getattr(group.lift, "outer", None) if of_first(group.lift) else group.lift
         self._scope |= {"kept": output, "of_windows": batch.windows.rows, "total_key": batch.row_key, "lift": lift}
-        self._scope |= {"empty": group.empty, "combine": group.combine, "finish": group.finish}
+        self._scope |= {
+            "window_of": itemgetter(0),
+            "empty": group.empty,
+            "combine": group.combine,
+            "finish": group.finish,
+        }
 
     def _foresee(self) -> None:  # one opens mostly as another one closes
         self._lines.add(IN_WINDOWS)
@@ -185,6 +198,7 @@ class DirectTotalsCode(DirectWindowed):
             lines.add(f"part0 = Entry(value, start, end, {self.identity})")
             lines.add(f"by = {self._texts.of(key)}")
         self._leave_without_keys("a key is null", lambda one: "by" if path_of(one) == [name] else None)
+        self._leave_windowless()
         self._filter(filters_of(self.join, self._slot), "len(windows)")
         lines.add(f"element = {self._lifted()}" if of_first(self._group.lift) else "")
         lines.add("totals, changed = kept.totals, []")
@@ -192,10 +206,33 @@ class DirectTotalsCode(DirectWindowed):
             lines.add(f"key = {'window' if of_window else '(by, window)'}")
             if not of_window:
                 lines.add("if type(by) is not int and type(by) is not str:\n    key = total_key((), (value, key))")
-            lines.add(_ADD.replace("LIFTED", "element" if of_first(self._group.lift) else "lift((value, key))"))
-            with lines.under("if before is None or not is_unchanged(old[0], now):"):
-                lines.add(event_text("Update(key, now)", ("start", "end"), "(output, key)", "old"))
+            lifted = "element" if of_first(self._group.lift) else "lift((value, key))"
+            if self._follows:
+                lines.add(f"adding.append((window, key, {lifted}, start, end, changed))")
+            else:
+                lines.add(_ADD.replace("LIFTED", lifted))
+                self._tell("start", "end")
         lines.add("number += len(windows)" if self._is_numbered else "")
+
+    def _tell(self, start: str, end: str) -> None:
+        with self._lines.under("if not old or not is_unchanged(old[0], now):"):
+            self._lines.add(event_text("Update(key, now)", (start, end), "(output, key)", "old"))
+
+    def _before_all(self) -> None:
+        if filters_of(self.join, self._slot):  # what they drop is counted by the windows of the one result
+            super()._before_all()
+        self._lines.add("adding = []")
+
+    def _after_all(self) -> None:
+        """Write what adds all that has come in one step: each window takes it in the order of batches."""
+        order = "" if self.join.batch.rank.is_oldest_first else "    adding.reverse()\n"
+        self._lines.add("totals, told, changed = kept.totals, {}, adding[0][-1] if adding else []")
+        self._lines.add(f"if len(adding) > 1:\n{order}    adding.sort(key=window_of)")
+        with self._lines.under("for window, key, element, start, end, _ in adding:"):
+            self._lines.add(_ADD_MORE)
+        with self._lines.under("for key, (window, old, total, n, since, until) in told.items():"):
+            self._lines.add("now = finish(total)\nchanged.append((window, key, (total, n)))")
+            self._tell("since", "until")
 
     def _lifted(self) -> str:
         """Return the text of what is added: mostly what a function makes of a field."""

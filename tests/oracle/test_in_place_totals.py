@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cartesius import Engine, Reactive
-from restrictions import key_by, most_recently, only, sliding, tumbling
+from cartesius import Engine, Reactive, correlate
+from restrictions import fifo, key_by, most_recently, only, sliding, tumbling, within
+from restrictions.streams import map_, map_concat
 from restrictions.tables import Group, Monoid, aggregate, count, max_, mean, min_, sum_
 from restrictions.windows import last, on_close
 from tests.oracle.test_in_place import KEYS, Both
@@ -35,7 +36,7 @@ GROUPS: list[Any] = [
     longest,
     pairs,
 ]
-NUMBERS = [1, 2, 2**70, True, 0.5, float("inf"), float("nan"), -0.0, Decimal("0.1"), None]
+NUMBERS = [1, 2, 2**70, True, 0.5, 0.1, 1e16, float("inf"), float("nan"), -0.0, Decimal("0.1"), None]
 
 
 def windows(draw: random.Random) -> Any:
@@ -50,19 +51,33 @@ def windows(draw: random.Random) -> Any:
     return sliding(draw.randint(1, 6), draw.randint(1, 4), **options)
 
 
-def a_program(draw: random.Random) -> tuple[Reactive, Reactive]:
-    stream = Reactive("a")
+def a_row(x: Any, y: Any) -> dict[str, Any]:
+    return {"n": x.n, "k": y.k, "j": y.j}
+
+
+def several(draw: random.Random, a: Reactive, b: Reactive) -> Reactive:
+    """A stream of which several results come in one step, at times that no window may contain."""
+    stack = draw.choice([None, within(4, "x", "y"), most_recently("x", "y", n=2), most_recently("y", n=3) | fifo()])
+    joined: Reactive = correlate(x=a, y=b, yields=a_row, restrict=stack)
+    twice = map_concat(a, lambda x: [{"n": x.n, "k": x.k, "j": 1 - x.j}, x, {"n": 1e16, "k": x.k, "j": x.j}])
+    return draw.choice([joined, joined, map_(joined, lambda row: row), twice])
+
+
+def a_program(draw: random.Random) -> tuple[list[Reactive], Reactive]:
+    inputs = [Reactive("a"), Reactive("b")]
+    stream = several(draw, *inputs) if draw.random() < 0.5 else inputs[0]
+    inputs = inputs if stream not in inputs else [stream]
     restrict = windows(draw)
     for other in (only("x", lambda x: x.j), only("x", lambda x: x.n != 2), most_recently("x"), key_by(x="j")):
         if draw.random() < 0.12:
             restrict = restrict | other
     by = draw.choice([None, "k", "k", "j", lambda value: value.k, lambda value: (value.j, value.k)])
-    return stream, aggregate(stream, draw.choice(GROUPS), by=by, restrict=restrict)
+    return inputs, aggregate(stream, draw.choice(GROUPS), by=by, restrict=restrict)
 
 
 def run(draw: random.Random, length: int = 24) -> bool:
     """Run one program in both tiers; return whether pushes were done by a function of their own."""
-    stream, output = a_program(draw)
+    inputs, output = a_program(draw)
     both = Both(output, lateness=draw.choice([None, 0, 2, 5]))
     now, stride, is_plain = 0, draw.choice([0, 1, 2]), draw.random() < 0.5
     for place in range(length):
@@ -72,14 +87,14 @@ def run(draw: random.Random, length: int = 24) -> bool:
         if is_plain:
             value |= {"n": draw.randrange(4), "k": draw.choice(["p", "q"])}
             at = now
-        both.call("push", stream, value if draw.random() < 0.97 else "text", at)
+        both.call("push", draw.choice(inputs), value if draw.random() < 0.97 else "text", at)
         if draw.random() < 0.06:
             both.call("advance", now + draw.randrange(-2, 4))
         if place == length // 2:
             both.swap()
     both.check()
     engine = both.engines[1]
-    return stream in engine._pushes._functions and sum(engine.stats.given_up.values()) < length // 2
+    return inputs[0] in engine._pushes._functions and sum(engine.stats.given_up.values()) < length // 2
 
 
 @given(st.integers(0, 2**32))
