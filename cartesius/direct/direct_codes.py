@@ -26,7 +26,7 @@ from cartesius.direct.direct_places import DirectPlaces, of_keys
 from cartesius.direct.direct_shapes import shape_of
 from cartesius.direct.direct_texts import DirectText
 from cartesius.direct.direct_windows import IN_WINDOWS, freeing, in_windows
-from cartesius.plan.nodes import InTime, Lockstep, Newest, Oldest
+from cartesius.plan.nodes import InTime, Lockstep, Newest, Oldest, Regular
 from cartesius.rows.enumeration import Product
 from cartesius.storage.conservation import Fate
 
@@ -102,7 +102,7 @@ class DirectCode(DirectText):
         if shape.bands or shape.orders or shape.sequence is not None:
             self._scope |= self._loops.bound
         if shape.windows is not None:
-            self._scope |= in_windows(shape.windows)
+            self._scope |= in_windows(shape.windows) if isinstance(shape.windows.node, Regular) else {}
             self.identity = f"(INSIDE, window, {self.identity})"
         if shape.gate is not None:
             self._scope["gate"] = shape.gate
@@ -310,6 +310,15 @@ class DirectCode(DirectText):
         with self._lines.under(f"if left{own}.get({self._part}, 1) > 0:" if own in shape.uses else ""):
             self._places.put(self._lines, self._dues)
             self._note("take_from", f"memory{own}", self._part)
+
+    def write_released(self) -> None:
+        """Write what becomes of a held event, as it comes into a window: nothing is found out before it is kept."""
+        for space, by in enumerate(self.join.bindings.spaces):
+            if self._own in by:
+                of_window = space == self.join.bindings.window_space
+                self._lines.add(f"key{space} = {'window' if of_window else f'come.keys[{space}]'}")
+        self._meet()
+        self._keep()
 
     # -- one of several parts: what is found out of one is kept while that of the next is -----------------------------
 

@@ -1,8 +1,8 @@
 """Direct windows that wait, and sessions: what a push does that only holds its event until its window closes, as text.
 
 Where windows show what they hold when they close, an event waits in their queues and nothing else sees it, whatever the
-correlation does with it later. If that is a total, and a window is freed as it closes, deadlines give it without
-handlers (`closing.Closing`); otherwise the clauses do that, once for each window.
+correlation does with it later. If a window is freed as it closes, and that is a total (`closing.Closing`) or a join
+(`Joining`), deadlines give it without handlers; otherwise the clauses do that, once for each window.
 
 Invariant: what it computes is what the clauses and the windows would have computed.
 
@@ -12,25 +12,35 @@ Source: DESIGN 4; SEMANTICS 3.2.
 from __future__ import annotations
 
 from functools import cached_property, partial
+from operator import add
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from cartesius.data.events import Window
-from cartesius.direct.closing import Closing, closes
+from cartesius.direct.closing import Closing, Freed, closes
+from cartesius.direct.direct_codes import DirectCode
+from cartesius.direct.direct_places import names_of
+from cartesius.direct.direct_shapes import Shape, shape_of, standing
 from cartesius.direct.direct_texts import DirectText
 from cartesius.direct.direct_windows import IN_WINDOWS, DirectWindowed
 from cartesius.direct.leaving import Due
 from cartesius.language.families import enter
-from cartesius.plan.nodes import Regular, Sessions
+from cartesius.plan.nodes import Oldest, Regular, Sessions
+from cartesius.storage.conservation import Fate
+from cartesius.storage.memories import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
+    from cartesius.data.events import Event
     from cartesius.data.generated import Lines
     from cartesius.direct.direct_texts import Link, Make
+    from cartesius.direct.leaving import Left
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
+    from cartesius.programs.steps import Steps
 
 _WAITING: Final = frozenset({"on_close", "final"})
 _REPORTED: Final = """
@@ -71,10 +81,12 @@ def held_of(program: Program, join: Join, index: int) -> Make | str:
     opener = next((one for one in join.installed if isinstance(one.node, Regular | Sessions)), None)
     if opener is None or not slot.has_windows:
         return "it is in no windows of one size"
-    if isinstance(opener.node, Sessions):
-        return closes(program, join, opener) or partial(DirectSessionCode, join, slot, opener)
-    node = opener.node
-    assert isinstance(node, Regular)  # Invariant: it has been looked for
+    node, closing = opener.node, _closing_of(program, join, opener)
+    assert isinstance(node, Regular | Sessions)  # Invariant: it has been looked for
+    if isinstance(node, Sessions):
+        if closing is None:
+            return f"sessions of {opener.restriction!r} are merged, or come to more than a total or a join"
+        return partial(DirectSessionCode, join, slot, opener, closing)
     if not node.reports & _WAITING or not node.reports <= _WAITING | {"non_empty"}:
         return f"{opener.restriction!r} shows at once what comes, or from time to time"
     if node.content is not None or node.ticks != "tuple" or node.t0 is not None:
@@ -84,7 +96,34 @@ def held_of(program: Program, join: Join, index: int) -> Make | str:
         return "its events concern others, or are seen before they are in windows"
     if slot.shared is not None or slot.notes_door or slot.n is not None:
         return "its events are noted besides"
-    return partial(DirectHeldCode, join, slot, opener, closes=not closes(program, join, opener))
+    return partial(DirectHeldCode, join, slot, opener, closing)
+
+
+def _closing_of(program: Program, join: Join, opener: Installed) -> Callable[[Steps], Freed] | None:
+    """Return what makes that of what windows give as they are freed; None: the clauses do that."""
+    if not closes(program, join, opener):
+        return lambda _: Closing(join, opener)
+    node = opener.node
+    assert isinstance(node, Regular | Sessions)  # Invariant: it has been looked for
+    is_freed = not node.lateness or (isinstance(node, Regular) and "final" in node.reports)
+    if (
+        node.displaces
+        or "non_empty" in node.reports
+        or not is_freed
+        or standing(program, join)
+        or join.batch.tells_steps
+    ):
+        return None
+    shapes = [shape_of(program, join, slot, is_followed=False, is_held=True) for slot in join.slots]
+    known = [shape for shape in shapes if isinstance(shape, Shape) and not _says_more(program, shape)]
+    return partial(Joining, known, opener) if len(known) == len(shapes) else None
+
+
+def _says_more(program: Program, shape: Shape) -> bool:
+    """Whether an event is several parts, or may be dropped before it is in a window or once it is."""
+    is_several = len(program.bound[shape.slot.reactive]) > 1
+    is_dropped = shape.filters or any(kind is Oldest for kind, _, _ in shape.rules.values())
+    return is_several or bool(is_dropped) or shape.slot.memory.finds
 
 
 def hold(lines: Lines, part: str) -> None:
@@ -99,7 +138,7 @@ class DirectHeldCode(DirectWindowed):
         join: The correlation.
         slot: Where an event comes.
         opener: What opens the windows.
-        closes: Whether deadlines give their totals as they are freed.
+        closing: Makes what deadlines give as they free them; None: only the clauses know.
         **link: How it is linked with others.
     """
 
@@ -108,18 +147,17 @@ class DirectHeldCode(DirectWindowed):
         join: Join,
         slot: Slot,
         opener: Installed,
-        *,
-        closes: bool = False,
+        closing: Callable[[Steps], Freed] | None,
         **link: Unpack[Link],
     ) -> None:
         super().__init__(join, slot, opener, **link)
-        self._closes = closes
+        self._closes = None if closing is None else partial(closing, link["steps"])
         self._tells_steps = True
 
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:
-        """What the deadlines of windows do, which give totals."""
-        return {self._opener: Due((), Closing(self.join, self._opener))} if self._closes else {}
+        """What the deadlines of windows do, which give totals, or what is joined."""
+        return {} if self._closes is None else {self._opener: Due((), self._closes())}
 
     def _found_out(self) -> list[str]:
         return ["windows", self._part, *self._known_keys]
@@ -129,7 +167,7 @@ class DirectHeldCode(DirectWindowed):
         self._leave_without_keys("a key is null")
         self._lines.add(IN_WINDOWS)
         self._leave_windowless()
-        self._lines.add("" if self._closes else _REPORTED.replace("COPY", self._copy))
+        self._lines.add("" if self._closes is not None else _REPORTED.replace("COPY", self._copy))
         self._entry()
 
     def _change(self) -> None:
@@ -148,20 +186,114 @@ class DirectHeldCode(DirectWindowed):
             """)
 
 
-class DirectSessionCode(DirectText):
-    """The function of one slot whose events come into sessions, which give their totals once they are over."""
+class Joining(Freed):
+    """What windows give that are joined as they are freed.
 
-    def __init__(self, join: Join, slot: Slot, opener: Installed, **link: Unpack[Link]) -> None:
+    All that is in one has come, so it is met in memories that are forgotten once it is done, event by event.
+
+    Args:
+        shapes: What an event of each slot does.
+        opener: What opens the windows.
+        steps: What runs the steps as written.
+    """
+
+    def __init__(self, shapes: Sequence[Shape], opener: Installed, steps: Steps) -> None:
+        super().__init__(shapes[0].join, opener)
+        self._slots: list[Any] = [
+            SimpleNamespace(index=s.index, name=s.name, memory=_alike(s.memory)) for s in self.join.slots
+        ]
+        self._world = SimpleNamespace(number=0, candidates=0)
+        self._fates: list[int] = [0] * len(self.join.world.fates)
+        bound = {**names_of(self._slots), "world": self._world, "fates": self._fates}
+        self._join = DirectJoining(shapes, bound, steps=steps, lateness=None, follows=True).function
+
+    def decide(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left], out: list[Event]) -> None:
+        """Let out what the windows give that one deadline frees."""
+        super().decide(time, key, leaving, out)
+        world, scratch = self.join.world, self._world
+        for window in self._over(time, key):
+            scratch.number = world.number  # before what is pushed; `Met.undo` takes it back
+            self._join(self._opener.copies[key].contents[window], window, out)
+            world.number = scratch.number
+            for slot, one in zip(self._slots, self.join.slots, strict=True):
+                self._fates[one.ledger.base + int(Fate.EXPIRED)] += len(slot.memory)
+            self._forget()
+
+    def _forget(self) -> None:
+        for slot in self._slots:
+            entries, indexes = slot.memory.parts()
+            for table in (entries, *indexes.values()):
+                table.clear()
+
+    def done(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left]) -> bool:
+        """Count what was in the windows, and forget it."""
+        world = self.join.world
+        world.candidates += self._world.candidates
+        world.fates[:] = map(add, world.fates, self._fates)
+        for slot, one in zip(self._slots, self.join.slots, strict=True):
+            one.memory.visited += slot.memory.visited
+        return super().done(time, key, leaving)
+
+    def undo(self) -> None:
+        """Forget what would have been freed."""
+        self._forget()  # who was interrupted, or has failed, has left something
+        self._world.candidates, self._fates[:] = 0, [0] * len(self._fates)
+        for slot in self._slots:
+            slot.memory.visited = 0
+        super().undo()
+
+
+def _alike(memory: Memory) -> Memory:
+    """Return a memory that has the same indexes, and nothing in it."""
+    made = Memory(memory.journal)
+    made.probes = memory.probes
+    for positions in memory.parts()[1]:
+        made.index(positions)
+    return made
+
+
+class DirectJoining(DirectText):
+    """The function of what one window holds, which is joined, and its text: event by event, by slot."""
+
+    def __init__(self, shapes: Sequence[Shape], bound: Mapping[str, Any], **link: Unpack[Link]) -> None:
+        super().__init__(shapes[0].join, shapes[0].slot, **link)
+        within: Link = {**link, "part_of": self}
+        self._codes = [DirectCode(shape, **within) for shape in shapes]
+        self._scope |= bound
+
+    def _write(self) -> None:
+        with self._lines.under("def follow(held, window, out):"):
+            self._lines.add("number = 0")
+            with self._lines.under("for come in held:"):
+                self._find_out()
+
+    def _find_out(self) -> None:
+        self._lines.add("value, start, end, identity = come.value, come.start, come.end, come._identity")
+        for slot, code in zip(self.join.slots, self._codes, strict=True):
+            with self._lines.under(f"{'elif' if slot.index else 'if'} come.slot == slot{slot.index}:"):
+                code.write_released()
+
+    def _change(self) -> None:
+        raise NotImplementedError  # what it keeps is changed on the way
+
+
+class DirectSessionCode(DirectText):
+    """The function of one slot whose events come into sessions, which give what they come to once they are over."""
+
+    def __init__(
+        self, join: Join, slot: Slot, opener: Installed, closing: Callable[[Steps], Freed], **link: Unpack[Link]
+    ) -> None:
         super().__init__(join, slot, **link)
         self._tells_steps = True
+        self._closes = partial(closing, link["steps"])
         node: Any = opener.node
         self._opener = opener
         self._scope |= {"opener": opener, "gap": node.gap, "Window": Window}
 
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:
-        """What the deadlines of sessions do, which give totals."""
-        return {self._opener: Due((), Closing(self.join, self._opener))}
+        """What the deadlines of sessions do."""
+        return {self._opener: Due((), self._closes())}
 
     def _found_out(self) -> list[str]:
         return ["first", "last", "touched", self._part, *self._known_keys]

@@ -30,6 +30,7 @@ from cartesius.plan.nodes import (
     Oldest,
     Regular,
     Separate,
+    Sessions,
     TakeBack,
     Transduce,
     Until,
@@ -129,7 +130,7 @@ class Shape:
 
 def shape_of(program: Program, join: Join, slot: Slot, *, is_followed: bool, is_held: bool = False) -> Shape | str:
     """Return what an event of ``slot`` does, or why it needs all of the handlers; or what it does once it is let go."""
-    shape = _objection(program, join, is_followed=is_followed, is_held=is_held) or _shape(join, slot)
+    shape = _objection(program, join, is_followed=is_followed, is_held=is_held) or _shape(join, slot, is_held=is_held)
     if is_followed and isinstance(shape, Shape) and shape.takes_back:
         return "something is made of results that are taken back"
     if is_followed and isinstance(shape, Shape) and shape.windows is not None:
@@ -144,7 +145,7 @@ def _objection(program: Program, join: Join, *, is_followed: bool, is_held: bool
         known = OF_PRODUCTS | BANDS | {May}
         if reason := _objection_to_missing(join, batch.partial):
             return reason
-    if strange := run_as_written(join, known | {InTime} if is_held else known):
+    if strange := run_as_written(join, known | {InTime, Sessions} if is_held else known):
         return strange
     if not isinstance(batch.output, Events) or type(batch.product) not in (Product, Alone):
         return "its results are not single combinations of events"
@@ -196,7 +197,7 @@ def sets_aside(join: Join) -> bool:
     return any(needed.space is None for of_slot in join.bindings.needed for needed in of_slot)
 
 
-def _shape(join: Join, slot: Slot) -> Shape | str:
+def _shape(join: Join, slot: Slot, *, is_held: bool) -> Shape | str:
     rules: dict[int, Rule] = {}
     uses: dict[int, int] = {}
     momentary: set[int] = set()
@@ -219,7 +220,7 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
             orders.append(tuple(indexes))
         elif isinstance(node, InSequence):
             sequences.append(one)
-        elif isinstance(node, Regular):
+        elif isinstance(node, Regular | Sessions):
             windows = one
         elif isinstance(node, Uses):
             uses |= {index: min(node.n, uses.get(index, node.n)) for index in indexes}
@@ -260,10 +261,10 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
         tuple(orders), sequence, missing if isinstance(missing, PartialRows) else None, windows,
         isinstance(product, Alone), takes_first, takes_back=join.batch.is_pure,
     )  # fmt: skip
-    return _objection_to_shape(shape) or shape
+    return _objection_to_shape(shape, is_held=is_held) or shape
 
 
-def _objection_to_shape(shape: Shape) -> str:
+def _objection_to_shape(shape: Shape, *, is_held: bool) -> str:
     """Say what of a shape does not go with the rest of it; "" if all does."""
     join, gate, windows = shape.join, shape.gate, shape.windows
     follows = shape.orders or shape.sequence
@@ -282,7 +283,7 @@ def _objection_to_shape(shape: Shape) -> str:
         return "a gate goes by what has come before, and another aligns events"
     if windows and any(isinstance(one.node, Transduce) for one in join.installed):  # of any slot: it goes with them
         return "a gate goes by what has come before, in windows"
-    if windows is not None and (reason := _objection_to_windows(shape, windows)):
+    if windows is not None and (reason := _objection_to_windows(shape, windows, is_held=is_held)):
         return reason
     if shape.bands and is_oldest:
         return "what is near leaves some time, and earlier ones are kept"
@@ -294,18 +295,19 @@ def _objection_to_shape(shape: Shape) -> str:
     return ""
 
 
-def _objection_to_windows(shape: Shape, opener: Installed) -> str:
+def _objection_to_windows(shape: Shape, opener: Installed, *, is_held: bool) -> str:
     """Say why windows are more than one more key, under which events meet until it is freed; "" if they are not."""
     node, join = opener.node, shape.join
-    assert isinstance(node, Regular)  # Invariant: it opens windows of one size
-    if node.content is not None or node.ticks != "tuple" or node.displaces or node.t0 is not None:
+    assert isinstance(node, Regular | Sessions)  # Invariant: it opens windows
+    is_regular = isinstance(node, Regular)
+    if node.content is not None or node.ticks != "tuple" or node.displaces or (is_regular and node.t0 is not None):
         return f"{opener.restriction!r} says more than how long windows are"
-    if node.reports != {"on_content_change"}:
+    if node.reports != {"on_content_change"} and not is_held:
         return f"{opener.restriction!r} opens windows that wait"
     if len({*opener.prefixes.values()}) > 1:
         return f"{opener.restriction!r} opens windows of keys that not all slots have"
     space, rules = join.bindings.window_space, shape.rules.values()
-    if node.size > node.period and any(kind is Oldest or space not in keys for kind, _, keys in rules):
+    if is_regular and node.size > node.period and any(kind is Oldest or space not in keys for kind, _, keys in rules):
         return f"what stays is not said of each window of {opener.restriction!r}, or an event is dropped in some"
     if shape.bands or shape.orders or shape.sequence or shape.gate or shape.partial:
         return f"beside {opener.restriction!r} something aligns events, or says when they come"

@@ -17,15 +17,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
-from restrictions import affinely, key_by, most_recently, only, retracting, session, sliding, tumbling, within
+from restrictions import (
+    affinely,
+    at_most,
+    fifo,
+    key_by,
+    most_recently,
+    only,
+    retracting,
+    session,
+    sliding,
+    tumbling,
+    within,
+)
 from restrictions.tables import aggregate, count, max_, mean, sum_
 from restrictions.windows import final, non_empty, on_close
 from tests.oracle.test_in_place import KEYS, Both, attempt
 
 INSIDE: list[Any] = [
     affinely("x", "y"), most_recently("x", "y"), within(3, "x", "y"), retracting(),
-    only("x", lambda x: x.n != 1), only("y", lambda y: y.n > 1),
+    only("x", lambda x: x.n != 1), only("y", lambda y: y.n > 1), at_most(2, "x"), most_recently("x", n=2), fifo(),
 ]  # fmt: skip
+
+
+BODIES: list[dict[str, Any]] = [
+    {"yields": lambda x, y: (x.n, y.n)},
+    {"yields": lambda x, y: (x.n, y.n)},
+    {"yields": lambda x, y: (x.n, y.n), "where": lambda x, y: (x.j == y.j) & (x.n <= y.n)},
+    {"yields": lambda x, y, time_x, time_y: (x.n, time_x.end, time_y.start)},
+    {"yields": lambda x, y: 6 // (x.n - 3 * y.n + 4)},
+]
 
 
 def windows(draw: random.Random) -> Any:
@@ -52,6 +73,8 @@ def a_program(draw: random.Random) -> tuple[list[Reactive], Reactive] | None:
             stack = session(draw.randint(1, 4), **options)
         return [a], aggregate(a, group, by=draw.choice([None, "k", lambda value: value.j]), restrict=stack)
     if draw.random() < 0.2:
+        stack = session(draw.randint(1, 4), **draw.choice([{}, {"report": final}, {"lateness": 2}]))
+    if draw.random() < 0.2:
         stack = most_recently(draw.choice("xy"), n=draw.choice([1, 2])) | stack
     if draw.random() < 0.5:
         stack = draw.choice([key_by(x="k", y="k"), key_by(x="k", y="k"), key_by(x="k", y="k"), key_by(y="j")]) | stack
@@ -60,7 +83,7 @@ def a_program(draw: random.Random) -> tuple[list[Reactive], Reactive] | None:
     if draw.random() < 0.3:
         stack = stack | key_by(x="j", y="j")
     try:
-        output: Reactive = correlate(x=a, y=b, yields=lambda x, y: (x.n, y.n), restrict=stack, name="out")
+        output: Reactive = correlate(x=a, y=b, restrict=stack, name="out", **draw.choice(BODIES))
         Engine(output)
     except ValueError:
         return None
