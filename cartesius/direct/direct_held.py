@@ -4,6 +4,8 @@ Where windows show what they hold when they close, an event waits in their queue
 correlation does with it later. If a window is freed as it closes, and that is a total (`closing.Closing`) or a join
 (`Joining`), deadlines give it without handlers; otherwise the clauses do that, once for each window.
 
+This module is over 300 lines because what windows hold, and what becomes of it as they close, is of one state.
+
 Invariant: what it computes is what the clauses and the windows would have computed.
 
 Source: DESIGN 4; SEMANTICS 3.2.

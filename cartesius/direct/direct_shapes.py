@@ -299,15 +299,15 @@ def _objection_to_windows(shape: Shape, opener: Installed, *, is_held: bool) -> 
     """Say why windows are more than one more key, under which events meet until it is freed; "" if they are not."""
     node, join = opener.node, shape.join
     assert isinstance(node, Regular | Sessions)  # Invariant: it opens windows
-    is_regular = isinstance(node, Regular)
-    if node.content is not None or node.ticks != "tuple" or node.displaces or (is_regular and node.t0 is not None):
+    if node.content is not None or node.ticks != "tuple" or node.displaces or getattr(node, "t0", None) is not None:
         return f"{opener.restriction!r} says more than how long windows are"
     if node.reports != {"on_content_change"} and not is_held:
         return f"{opener.restriction!r} opens windows that wait"
     if len({*opener.prefixes.values()}) > 1:
         return f"{opener.restriction!r} opens windows of keys that not all slots have"
     space, rules = join.bindings.window_space, shape.rules.values()
-    if is_regular and node.size > node.period and any(kind is Oldest or space not in keys for kind, _, keys in rules):
+    overlap = isinstance(node, Regular) and node.size > node.period
+    if overlap and any(kind is Oldest or space not in keys for kind, _, keys in rules):
         return f"what stays is not said of each window of {opener.restriction!r}, or an event is dropped in some"
     if shape.bands or shape.orders or shape.sequence or shape.gate or shape.partial:
         return f"beside {opener.restriction!r} something aligns events, or says when they come"

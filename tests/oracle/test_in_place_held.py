@@ -73,7 +73,8 @@ def a_program(draw: random.Random) -> tuple[list[Reactive], Reactive] | None:
             stack = session(draw.randint(1, 4), **options)
         return [a], aggregate(a, group, by=draw.choice([None, "k", lambda value: value.j]), restrict=stack)
     if draw.random() < 0.2:
-        stack = session(draw.randint(1, 4), **draw.choice([{}, {"report": final}, {"lateness": 2}]))
+        gap = draw.randint(1, 4)
+        stack = draw.choice([session(gap), session(gap, report=final), session(gap, lateness=2)])
     if draw.random() < 0.2:
         stack = most_recently(draw.choice("xy"), n=draw.choice([1, 2])) | stack
     if draw.random() < 0.5:
