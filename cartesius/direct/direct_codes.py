@@ -317,6 +317,8 @@ class DirectCode(DirectText):
             if self._own in by:
                 of_window = space == self.join.bindings.window_space
                 self._lines.add(f"key{space} = {'window' if of_window else f'come.keys[{space}]'}")
+        self._is_released = True
+        self._filter(self._shape.filters)
         self._meet()
         self._keep()
 

@@ -27,7 +27,7 @@ from cartesius.direct.direct_texts import DirectText
 from cartesius.direct.direct_windows import IN_WINDOWS, DirectWindowed
 from cartesius.direct.leaving import Due
 from cartesius.language.families import enter
-from cartesius.plan.nodes import Oldest, Regular, Sessions
+from cartesius.plan.nodes import Regular, Sessions
 from cartesius.storage.conservation import Fate
 from cartesius.storage.memories import Memory
 
@@ -117,15 +117,13 @@ def _closing_of(program: Program, join: Join, opener: Installed) -> Callable[[St
     ):
         return None
     shapes = [shape_of(program, join, slot, is_followed=False, is_held=True) for slot in join.slots]
-    known = [shape for shape in shapes if isinstance(shape, Shape) and not _says_more(program, shape)]
+    known = [shape for shape in shapes if isinstance(shape, Shape) and not _is_noted(program, shape)]
     return partial(Joining, known, opener) if len(known) == len(shapes) else None
 
 
-def _says_more(program: Program, shape: Shape) -> bool:
-    """Whether an event is several parts, or may be dropped before it is in a window or once it is."""
-    is_several = len(program.bound[shape.slot.reactive]) > 1
-    is_dropped = shape.filters or any(kind is Oldest for kind, _, _ in shape.rules.values())
-    return is_several or bool(is_dropped) or shape.slot.memory.finds
+def _is_noted(program: Program, shape: Shape) -> bool:
+    """Whether an event comes elsewhere as well, or is found by what it was."""
+    return len(program.bound[shape.slot.reactive]) > 1 or shape.slot.memory.finds
 
 
 def hold(lines: Lines, part: str) -> None:

@@ -225,6 +225,7 @@ class DirectText(ABC):
         self._is_let_go = self._log is not None and not self._follows  # by a gate: it is called with what that held
         if (self._follows or self._is_let_go) and self.identity == DirectText.identity:
             self.identity = "identity"
+        self._is_released = False  # by a window, into memories of its own
         self._of_results = link.get("of_results", False)
         self._reads = link.get("reads", False)
         self._kept = link.get("kept")
@@ -499,6 +500,10 @@ class DirectText(ABC):
     def _leave_if(self, condition: str, *also: str) -> None:
         """Write that an event has come, and nothing more happens."""
         with self._lines.under(f"if {condition}:"):
+            if self._is_released:
+                for text in (*also, "continue"):
+                    self._lines.add(text)
+                return
             if self._follows:
                 self._lines.add(f"dropped.append({len(self._leaving)})\ncontinue")
                 self._leaving.append((*also, *self._states))
