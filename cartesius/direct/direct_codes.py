@@ -26,7 +26,7 @@ from cartesius.direct.direct_places import DirectPlaces, of_keys
 from cartesius.direct.direct_shapes import shape_of
 from cartesius.direct.direct_texts import DirectText
 from cartesius.direct.direct_windows import IN_WINDOWS, freeing, in_windows
-from cartesius.plan.nodes import InTime, Lockstep, Newest, Oldest, Regular
+from cartesius.plan.nodes import InTime, Lockstep, Newest, Oldest
 from cartesius.rows.enumeration import Product
 from cartesius.storage.conservation import Fate
 
@@ -102,7 +102,7 @@ class DirectCode(DirectText):
         if shape.bands or shape.orders or shape.sequence is not None:
             self._scope |= self._loops.bound
         if shape.windows is not None:
-            self._scope |= in_windows(shape.windows) if isinstance(shape.windows.node, Regular) else {}
+            self._scope |= in_windows(shape.windows)
             self.identity = f"(INSIDE, window, {self.identity})"
         if shape.gate is not None:
             self._scope["gate"] = shape.gate

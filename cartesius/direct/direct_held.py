@@ -18,7 +18,7 @@ from operator import add
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from cartesius.data.events import Window
+from cartesius.data.generated import TooDeep
 from cartesius.direct.closing import Closing, Freed, closes
 from cartesius.direct.direct_codes import DirectCode
 from cartesius.direct.direct_places import names_of
@@ -156,8 +156,16 @@ class DirectHeldCode(DirectWindowed):
 
     @cached_property
     def dues(self) -> Mapping[Installed, Due]:
-        """What the deadlines of windows do, which give totals, or what is joined."""
-        return {} if self._closes is None else {self._opener: Due((), self._closes())}
+        """What the deadlines of windows do, which give totals, or what is joined, if the text of that can be had."""
+        try:
+            return {} if self._closes is None else {self._opener: Due((), self._closes())}
+        except (TooDeep, RecursionError):  # compiled, or written
+            return {}
+
+    def shown(self) -> str:
+        """Return the text, and that of what is joined."""
+        joining = [due.deciding for due in self.dues.values() if isinstance(due.deciding, Joining)]
+        return "\n".join([super().shown(), *[one.code.shown() for one in joining]])
 
     def _found_out(self) -> list[str]:
         return ["windows", self._part, *self._known_keys]
@@ -205,7 +213,8 @@ class Joining(Freed):
         self._world = SimpleNamespace(number=0, candidates=0)
         self._fates: list[int] = [0] * len(self.join.world.fates)
         bound = {**names_of(self._slots), "world": self._world, "fates": self._fates}
-        self._join = DirectJoining(shapes, bound, steps=steps, lateness=None, follows=True).function
+        self.code = DirectJoining(shapes, bound, steps=steps, lateness=None, follows=True)
+        self._join = self.code.function
 
     def decide(self, time: int, key: tuple[Any, ...], leaving: Sequence[Left], out: list[Event]) -> None:
         """Let out what the windows give that one deadline frees."""
@@ -261,6 +270,9 @@ class DirectJoining(DirectText):
         self._codes = [DirectCode(shape, **within) for shape in shapes]
         self._scope |= bound
 
+    def _head(self) -> list[str]:
+        return [f"{self.join.name}, when a window closes: what comes of what it holds"]
+
     def _write(self) -> None:
         with self._lines.under("def follow(held, window, out):"):
             self._lines.add("number = 0")
@@ -277,23 +289,8 @@ class DirectJoining(DirectText):
         raise NotImplementedError  # what it keeps is changed on the way
 
 
-class DirectSessionCode(DirectText):
+class DirectSessionCode(DirectHeldCode):
     """The function of one slot whose events come into sessions, which give what they come to once they are over."""
-
-    def __init__(
-        self, join: Join, slot: Slot, opener: Installed, closing: Callable[[Steps], Freed], **link: Unpack[Link]
-    ) -> None:
-        super().__init__(join, slot, **link)
-        self._tells_steps = True
-        self._closes = partial(closing, link["steps"])
-        node: Any = opener.node
-        self._opener = opener
-        self._scope |= {"opener": opener, "gap": node.gap, "Window": Window}
-
-    @cached_property
-    def dues(self) -> Mapping[Installed, Due]:
-        """What the deadlines of sessions do."""
-        return {self._opener: Due((), self._closes())}
 
     def _found_out(self) -> list[str]:
         return ["first", "last", "touched", self._part, *self._known_keys]

@@ -24,7 +24,7 @@ from cartesius.direct.direct_texts import DirectText, event_text, filters_of
 from cartesius.direct.leaving import Due, found_in
 from cartesius.expressions.expressions import Field, Part, WindowOf
 from cartesius.expressions.value_functions import Chained
-from cartesius.plan.nodes import Aggregate, Let, Now, Regular, TakeBack
+from cartesius.plan.nodes import Aggregate, Let, Now, Regular, Sessions, TakeBack
 from cartesius.results.totals import Totals
 from cartesius.storage.conservation import Fate
 
@@ -109,6 +109,8 @@ class Ahead:
 def in_windows(opener: Installed) -> dict[str, Any]:
     """Return what the names mean of what finds the windows of an event."""
     node = opener.node
+    if isinstance(node, Sessions):
+        return {"opener": opener, "gap": node.gap, "Window": Window}
     assert isinstance(node, Regular)  # Invariant: who asks has seen that
     found = {"opener": opener, "ahead": Ahead(node), "delay": node.lateness - 1, "no_events": Queue()}
     return found | {"size": node.size, "period": node.period, "offset": node.offset}
@@ -121,7 +123,7 @@ def freeing(join: Join, opener: Installed, places: Mapping[int, DirectPlaces]) -
 
 
 class DirectWindowed(DirectText):
-    """The function of one slot whose events come into windows of one size."""
+    """The function of one slot whose events come into windows of one size, or sessions."""
 
     def __init__(self, join: Join, slot: Slot, opener: Installed, **link: Unpack[Link]) -> None:
         super().__init__(join, slot, **link)

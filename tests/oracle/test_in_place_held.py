@@ -158,6 +158,21 @@ def test_an_event_that_is_dropped_opens_a_window_in_place_of_the_one_that_closes
     both.check()  # of one copy, under the key that it has had all along
 
 
+@pytest.mark.parametrize("window", [tumbling(6, report=on_close), session(3)], ids=repr)
+def test_what_windows_hold_is_joined_by_a_function_as_they_close_if_python_takes_its_text(window: Any) -> None:
+    for n in (2, 24):
+        names = [f"s{place}" for place in range(n)]
+        streams = {name: Reactive(name) for name in names}
+        stack = key_by(**dict.fromkeys(names, "k")) | window
+        both = Both(correlate(slots=streams, yields=lambda s0: s0.n, restrict=stack, name="out"), lateness=0)
+        for name in (*names, "s0"):
+            both.call("push", streams[name], {"k": 0, "n": 1}, 1)
+        both.call("push", streams["s0"], {"k": 0, "n": 0}, 100)
+        both.check()
+        engine = both.engines[1]
+        assert ("when a window closes" in engine.source()) == (n == 2)
+
+
 @pytest.mark.parametrize("stack", [most_recently("x") | sliding(4, 2), key_by(x="n") | tumbling(2)], ids=repr)
 def test_what_is_not_said_of_each_window_and_slot_is_left_to_the_clauses(stack: Any) -> None:
     a, b = Reactive("a"), Reactive("b")
