@@ -97,20 +97,25 @@ class DirectPushes:
         return code
 
     def _due_of(self, installed: Installed) -> Due | None:
-        """Return what the deadlines of a restriction do, as the function of some input of its correlation knows it."""
+        """Return what the deadlines of a restriction do, as the function of some input of its correlation knows it.
+
+        What is decided stays there until the push is done; so not if one calls clauses of it, which would still see it.
+        """
         made = {*installed.join.reactives}
-        codes = (self.of(reactive) for reactive in self._program.inputs.values() if self._leads_to(reactive, made))
-        links = (link for code in codes if not isinstance(code, str) for link in code.links)
-        dues = (link.dues for link in links if link.join is installed.join)
-        due = next((found[installed] for found in dues if installed in found), None)
-        goes_on = any(one in self._program.bound for one in installed.join.reactives)
-        return attrs.evolve(due, goes_on=goes_on) if due is not None else None
+        codes = [self.of(reactive) for reactive in self._program.inputs.values() if self._leads_to(reactive, made)]
+        every = [link for code in codes if not isinstance(code, str) for link in code.links]
+        links = [link for link in every if link.join is installed.join]
+        due = next((link.dues[installed] for link in links if installed in link.dues), None)
+        if due is None or (due.deciding is not None and any(link.why for link in links)):
+            return None
+        return attrs.evolve(due, goes_on=any(one in self._program.bound for one in installed.join.reactives))
 
     def learn(self, reactive: Reactive, left_by: str = "") -> None:
         """Make the function of an input, if there can be one; or another, if it leaves too much to the clauses."""
         if left_by.startswith((SEVERAL, MORE)):
             self._left[left_by] += 1
             if self._left[left_by] >= LEFT_BEFORE:
+                self._leaving.forget()
                 for known in (self._ways, self._known, self._functions):
                     known.pop(reactive, None)
         way = self._way_of(reactive)

@@ -28,6 +28,7 @@ from cartesius.direct.direct_windows import IN_WINDOWS, DirectWindowed
 from cartesius.direct.leaving import Due
 from cartesius.language.families import enter
 from cartesius.plan.nodes import Regular, Sessions
+from cartesius.programs.give_ups import LeftToClauses
 from cartesius.storage.conservation import Fate
 from cartesius.storage.memories import Memory
 
@@ -56,16 +57,24 @@ _TOUCHED: Final = """
     if type(start) is not int or type(end) is not int:
         raise LeftToClauses("its time is no number")
     copy = opener.copies.get(under)
+    contents = () if copy is None else copy.contents
+    GROWING
     first, last, touched = start, end + gap, None
-    for window in () if copy is None else copy.contents:
+    for window in SESSIONS:
         if window.end >= CLOCK and window.start <= last and start <= window.end:
             if touched is not None:
                 raise LeftToClauses("two sessions become one")
             touched = window
     if touched is not None:
-        if touched.end not in opener.due.get(under, ()):
+        if touched.end not in opener.due.get(under, ()) and touched in contents:
             raise LeftToClauses("its end is not what has been asked for")
         first, last = min(first, touched.start), max(last, touched.end)
+"""
+_GROWING: Final = "sessions = grown.setdefault(under, [*contents])"
+_GROWN: Final = """
+    if touched is not None:
+        sessions.remove(touched)
+    sessions.append(Window(first, last))
 """
 _GROW: Final = """
     contents = opener.copies[under].contents
@@ -117,13 +126,8 @@ def _closing_of(program: Program, join: Join, opener: Installed) -> Callable[[St
     ):
         return None
     shapes = [shape_of(program, join, slot, is_followed=False, is_held=True) for slot in join.slots]
-    known = [shape for shape in shapes if isinstance(shape, Shape) and not _is_noted(program, shape)]
+    known = [shape for shape in shapes if isinstance(shape, Shape) and len(program.bound[shape.slot.reactive]) == 1]
     return partial(Joining, known, opener) if len(known) == len(shapes) else None
-
-
-def _is_noted(program: Program, shape: Shape) -> bool:
-    """Whether an event comes elsewhere as well, or is found by what it was."""
-    return len(program.bound[shape.slot.reactive]) > 1 or shape.slot.memory.finds
 
 
 def hold(lines: Lines, part: str) -> None:
@@ -170,10 +174,15 @@ class DirectHeldCode(DirectWindowed):
     def _found_out(self) -> list[str]:
         return ["windows", self._part, *self._known_keys]
 
+    def _before_all(self) -> None:
+        self._lines.add("")  # those of one step are held one after the other
+
     def _find_out(self) -> None:
         self._keys(but=self.join.bindings.window_space)
         self._leave_without_keys("a key is null")
         self._lines.add(IN_WINDOWS)
+        if self._follows and self._opener.prefixes[self._own]:  # a copy is known by the first key of its step
+            self._lines.add('if not windows and len(results) > 1:\n    raise LeftToClauses("it is in no window")')
         self._leave_windowless()
         self._lines.add("" if self._closes is not None else _REPORTED.replace("COPY", self._copy))
         self._entry()
@@ -210,6 +219,7 @@ class Joining(Freed):
         self._slots: list[Any] = [
             SimpleNamespace(index=s.index, name=s.name, memory=_alike(s.memory)) for s in self.join.slots
         ]
+        self._of_results = any(slot.reactive.pattern is not None for slot in self.join.slots)
         self._world = SimpleNamespace(number=0, candidates=0)
         self._fates: list[int] = [0] * len(self.join.world.fates)
         bound = {**names_of(self._slots), "world": self._world, "fates": self._fates}
@@ -221,8 +231,13 @@ class Joining(Freed):
         super().decide(time, key, leaving, out)
         world, scratch = self.join.world, self._world
         for window in self._over(time, key):
+            held = self._opener.copies[key].contents[window]
+            steps = {one.noted("step") for one in held if not one.withdrawn} if self._of_results else held
+            if len(steps) < len(held):
+                message = "several results came into a window in one step, or were taken back"
+                raise LeftToClauses(message)
             scratch.number = world.number  # before what is pushed; `Met.undo` takes it back
-            self._join(self._opener.copies[key].contents[window], window, out)
+            self._join(held, window, out)
             world.number = scratch.number
             for slot, one in zip(self._slots, self.join.slots, strict=True):
                 self._fates[one.ledger.base + int(Fate.EXPIRED)] += len(slot.memory)
@@ -295,14 +310,19 @@ class DirectSessionCode(DirectHeldCode):
     def _found_out(self) -> list[str]:
         return ["first", "last", "touched", self._part, *self._known_keys]
 
+    def _before_all(self) -> None:
+        self._lines.add("grown = {}")  # what those of one step make of the windows of a copy, one after the other
+
     def _find_out(self) -> None:
         self._keys(but=self.join.bindings.window_space)
         self._leave_without_keys("a key is null")
         under = "".join(f"key{space}, " for space in self._opener.prefix)
         self._lines.add(f"under = ({under})")
-        self._lines.add(
-            _TOUCHED.replace("CLOCK", "clock" if self._lateness is None and not self._follows else "passed")
-        )
+        clock = "clock" if self._lateness is None and not self._follows else "passed"
+        growing, sessions = (_GROWING, "sessions") if self._follows else ("", "contents")
+        text = _TOUCHED.replace("CLOCK", clock).replace("SESSIONS", sessions).replace("GROWING", growing)
+        self._lines.add(text)
+        self._lines.add(_GROWN if self._follows else "")
         self._entry()
 
     def _change(self) -> None:

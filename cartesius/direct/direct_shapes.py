@@ -311,7 +311,7 @@ def _objection_to_windows(shape: Shape, opener: Installed, *, is_held: bool) -> 
         return f"what stays is not said of each window of {opener.restriction!r}, or an event is dropped in some"
     if shape.bands or shape.orders or shape.sequence or shape.gate or shape.partial:
         return f"beside {opener.restriction!r} something aligns events, or says when they come"
-    if any(slot.reactive.pattern is not None or not slot.has_windows for slot in join.slots):
+    if not all(slot.has_windows and (is_held or slot.reactive.pattern is None) for slot in join.slots):
         return "a slot is bound to results, or in no windows"
     return ""
 

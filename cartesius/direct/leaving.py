@@ -152,7 +152,7 @@ class Leaving:
 
     Args:
         world: Where they wait.
-        due_of: What the deadlines of a restriction do; None: only its clauses know. It is asked once.
+        due_of: What the deadlines of a restriction do; None: only its clauses know. It is asked once, until `forget`.
     """
 
     def __init__(self, world: World, due_of: Callable[[Installed], Due | None]) -> None:
@@ -160,6 +160,10 @@ class Leaving:
         self._due_of = due_of
         self._dues: dict[Installed, Due | None] = {}
         self._gives_rows = False  # whether one of them does
+
+    def forget(self) -> None:
+        """Ask anew what deadlines do: functions have become others."""
+        self._dues.clear()
 
     def meet(self, before: Time, out: list[Event]) -> Met | None:
         """Let leave, and out, what is due before a time; None, and nothing has changed, if something else is due.

@@ -33,6 +33,7 @@ from restrictions import (
 from restrictions.tables import aggregate, count, max_, mean, sum_
 from restrictions.windows import final, non_empty, on_close
 from tests.oracle.test_in_place import KEYS, Both, attempt
+from tests.oracle.test_in_place_totals import several
 
 INSIDE: list[Any] = [
     affinely("x", "y"), most_recently("x", "y"), within(3, "x", "y"), retracting(),
@@ -61,6 +62,7 @@ def windows(draw: random.Random) -> Any:
 
 def a_program(draw: random.Random) -> tuple[list[Reactive], Reactive] | None:
     a, b = inputs = [Reactive("a"), Reactive("b")]
+    source = several(draw, a, b) if draw.random() < 0.3 else a
     stack = windows(draw)
     if draw.random() < 0.3:
         groups: list[Any] = [count, sum_.of("n"), mean.of("n"), max_.of("n")]
@@ -71,7 +73,8 @@ def a_program(draw: random.Random) -> tuple[list[Reactive], Reactive] | None:
             ]  # fmt: skip
             options = {**draw.choice(session_options), **draw.choice([{}, {}, {}, {}, {"on_leave": "displace"}])}
             stack = session(draw.randint(1, 4), **options)
-        return [a], aggregate(a, group, by=draw.choice([None, "k", lambda value: value.j]), restrict=stack)
+        made = aggregate(source, group, by=draw.choice([None, "k", lambda value: value.j]), restrict=stack)
+        return [a] if source is a else inputs, made
     if draw.random() < 0.2:
         gap = draw.randint(1, 4)
         stack = draw.choice([session(gap), session(gap, report=final), session(gap, lateness=2)])
@@ -84,7 +87,7 @@ def a_program(draw: random.Random) -> tuple[list[Reactive], Reactive] | None:
     if draw.random() < 0.3:
         stack = stack | key_by(x="j", y="j")
     try:
-        output: Reactive = correlate(x=a, y=b, restrict=stack, name="out", **draw.choice(BODIES))
+        output: Reactive = correlate(x=source, y=b, restrict=stack, name="out", **draw.choice(BODIES))
         Engine(output)
     except ValueError:
         return None
@@ -156,6 +159,18 @@ def test_an_event_that_is_dropped_opens_a_window_in_place_of_the_one_that_closes
     for time, key, n in [(0, 1, 0), (1, 1, 0), (12, 1, 0), (19, 1.0, 1)]:
         both.call("push", a, {"n": n, "k": key}, time)
     both.check()  # of one copy, under the key that it has had all along
+
+
+@pytest.mark.parametrize("window", [tumbling(40, report=on_close), session(20)], ids=repr)
+def test_windows_into_which_several_results_of_one_step_come_close_once(window: Any) -> None:
+    a, b = Reactive("a"), Reactive("b")
+    near = key_by(x="k", y="k") | within(30, "x", "y")
+    joined = correlate(x=a, y=b, yields=lambda x, y: {"k": x.k, "n": x.n + y.n}, restrict=near)
+    both, draw = Both(aggregate(joined, sum_.of("n"), by="k", restrict=window), lateness=0), random.Random(8)
+    for time in range(1, 400):
+        both.call("push", draw.choice([a, b]), {"n": time, "k": draw.randrange(3)}, 3 * time)
+    both.check()
+    assert sum(both.engines[1].stats.given_up.values()) < 8
 
 
 @pytest.mark.parametrize("window", [tumbling(6, report=on_close), session(3)], ids=repr)
