@@ -16,7 +16,7 @@ Source: DESIGN 4; SEMANTICS 1.1 to 1.7.
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Final, Unpack
 
 import attrs
 
@@ -40,6 +40,12 @@ if TYPE_CHECKING:
     from cartesius.direct.leaving import Due
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
+
+
+_BY_RANK: Final = """
+    if len(ranks) > 1:
+        out[FIRST:] = [out[FIRST + place] for place in sorted(range(len(ranks)), key=ranks.__getitem__)]
+"""
 
 
 def self_join_of(program: Program, join: Join, slots: Sequence[Slot], *, is_followed: bool) -> Make | str:
@@ -159,8 +165,14 @@ class DirectCode(DirectText):
         shape = self._shape
         stays = shape.rule or shape.uses or shape.gate or shape.orders or shape.sequence or shape.partial
         is_in_order = self.join.batch.rank.is_oldest_first and (self._own == 0 or not shape.partners)
-        if stays or shape.takes_first or shape.transduces or not is_in_order:
+        if stays or shape.takes_first or shape.transduces or shape.is_alone:
             super()._before_all()
+        elif not is_in_order:
+            self._loops.is_ranked = True
+            self._lines.add("ranks = []")
+
+    def _after_all(self) -> None:
+        self._lines.add(_BY_RANK.replace("FIRST", "0") if self._loops.is_ranked else "")
 
     def _meet(self) -> None:
         """Write what makes an entry, and finds what it meets."""
@@ -466,15 +478,12 @@ class DirectSelfJoin(DirectText):
     def _find_out(self) -> None:
         add = self._lines.add
         add(f"step = world.steps + {self._n_steps}" if self._has_doors and not self._follows else "")
-        add("ranks, n_before = [], len(out)")
+        add("ranks, first = [], len(out)")
         for slot, code in self._codes.items():
             code.write_coming(self._first[slot])
         for code in self._codes.values():
             code.write_search()
-        add("""
-            if len(ranks) > 1:
-                out[n_before:] = [out[n_before + place] for place in sorted(range(len(ranks)), key=ranks.__getitem__)]
-        """)
+        add(_BY_RANK.replace("FIRST", "first"))
 
     def _found_out(self) -> list[str]:
         return [f"sought{slot}" for slot in self._codes]

@@ -32,6 +32,7 @@ class DirectLoops:
         self._constants = constants
         self._texts = texts
         self.weight = 1  # -1 while what is written takes results back
+        self.is_ranked = bool(shape.siblings)  # whether what it finds is put into order later
 
     def write(self, near: str = "") -> None:
         """Write the nested loops over the other slots, and what is done with a combination whose parts are near."""
@@ -196,6 +197,8 @@ class DirectLoops:
         with self._lines.under(loop):
             identity = f"(correlation, ({identities}), {steps}{place})"
             self._lines.add(event_text("result", ("since", "until"), identity, weight=self.weight))
-            if self._shape.siblings:
+            if self.is_ranked:
                 sign = "" if self._shape.join.batch.rank.is_oldest_first else "-"
-                self._lines.add(f"ranks.append(({', '.join(f'{sign}{part}.number' for part in self._parts())}, ))")
+                own = "" if self._shape.siblings else f"part{self._shape.slot.index}"
+                numbers = ["number" if part == own else f"{part}.number" for part in self._parts()]
+                self._lines.add(f"ranks.append(({', '.join(sign + number for number in numbers)}, ))")

@@ -77,7 +77,8 @@ def often_through_clauses(seed: str) -> AbstractContextManager[object]:
     before = random.Random(f"clauses {seed}").choice(
         [0, direct_pushes.PUSHES_BEFORE, *[direct_pushes.PUSHES_BEFORE] * 2]
     )
-    return mock.patch.object(direct_pushes, "PUSHES_BEFORE", before)
+    left = direct_pushes.LEFT_BEFORE if before else 1
+    return mock.patch.multiple(direct_pushes, PUSHES_BEFORE=before, LEFT_BEFORE=left)
 
 
 def check_on_bridge(

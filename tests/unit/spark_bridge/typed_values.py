@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from pyspark.sql import types as t
 
-from cartesius.data.records import Record
+from cartesius.data.records import TAKEN, Record
 
 LONG = st.integers(-(2**63), 2**63 - 1)
 PLAIN = [
@@ -42,6 +42,7 @@ def typed(draw, depth=2):
     if shape == "struct":
         fields = t.StructType([t.StructField("a", kind), t.StructField("b c", t.LongType())])
         return fields, st.builds(lambda a, b: Record({"a": a, "b c": b}), maybe, st.none() | LONG)
-    key, keys = (t.StringType(), st.text()) if shape == "text map" else (t.LongType(), LONG)
+    names = st.text().filter(lambda name: name not in TAKEN)  # others are refused
+    key, keys = (t.StringType(), names) if shape == "text map" else (t.LongType(), LONG)
     dictionaries: Any = st.dictionaries(keys, maybe, max_size=3)
     return t.MapType(key, kind), dictionaries.map(Record)
