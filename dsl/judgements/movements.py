@@ -106,7 +106,8 @@ def whole(instant: Any) -> int | None:
     >>> whole(7.0), whole(7.5), whole(float("inf"))
     (7, 8, None)
     """
-    return None if instant is None or abs(instant) == math.inf else int(-(-instant // 1))
+    never = instant is None or instant != instant or abs(instant) == math.inf  # noqa: PLR0124 - NaN, of infinities
+    return None if never else int(-(-instant // 1))
 
 
 def _next_lookup(part: Prediction, moved: Observation, slots: Mapping[str, int]) -> Next:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -14,7 +15,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine
-from dsl import InvalidRule, Passage, RulePack, Source, between, instant, not_, now, optional, require, throughout, when
+from cartesius.errors import InvalidArgument
+from dsl import (
+    DimensionMismatch,
+    InvalidRule,
+    Passage,
+    RulePack,
+    Source,
+    between,
+    instant,
+    not_,
+    now,
+    optional,
+    require,
+    throughout,
+    when,
+)
 from dsl.judgements.passing import Passing
 from dsl.units import hours, metres, microseconds, minutes
 
@@ -169,7 +185,7 @@ def test_an_instant_of_another_type_of_number_has_the_same_passage(number, on_er
 
 
 def test_the_first_instant_is_a_whole_one_and_never_beyond_all_time():
-    made = written(ship.eta <= ship.etd)
+    made = written((ship.eta <= ship.etd) | throughout(ship.etd, ship.eta)(wind.force <= 2))
     table = made.next_window(ship, within=WITHIN * microseconds, at=ship.eta)
     engine = Engine(table)
     for eta, etd, expected in [(2.5, 6.5, Passage(3, 7)), (1, math.inf, Passage(1, 13)), (math.inf, 6, None)]:
@@ -397,3 +413,16 @@ def test_a_comparison_with_now_is_no_obstacle_at_one_time():
     breezes = [{"issued": 0, "start": 0, "end": 99, "force": 1}]
     found = made.passages({"ship": {"id": 1, "eta": 5}, "wind": breezes}, within=9 * microseconds, now=6)
     assert found == (Passage(8, 14),)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({}, "port.passages: expected a row of the subject 'ship' but got none"),
+        ({"ship": {"eta": "soon"}}, "port.passages: expected an instant for ship.eta but got 'soon'"),
+        ({"ship": {"eta": 1}, "wind": [{}]}, "port.passages: expected predictions of 'wind' but its 'issued' is no"),
+    ],
+)
+def test_what_is_no_situation_is_refused_by_the_name_of_the_call(rows, message):
+    with pytest.raises((InvalidArgument, DimensionMismatch), match=f"^{re.escape(message)}"):
+        written(CALM).passages(rows, within=9 * microseconds)
