@@ -463,8 +463,9 @@ class RulePack:
         related: Related | None,
         on_error: OnError,
     ) -> tuple[tuple[Row, ...], int | None]:
-        complete_rows, tables = complete_tables(self.name, self._used, self._links, related, rows, on_error=on_error)
-        instant = bare_now(f"{self.name}.{call}", now)
+        name = f"{self.name}.{call}"
+        complete_rows, tables = complete_tables(name, self._used, self._links, related, rows, on_error=on_error)
+        instant = bare_now(name, now)
         given = () if related is None else related.from_rows(complete_rows, tables, instant)
         return (*complete_rows, *given), instant
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cartesius.expressions.expressions import Expression
+    from dsl.terms.links import Link
     from dsl.terms.statements import Block, Statement
     from dsl.terms.terms import Declaration, Term
 
@@ -50,10 +51,12 @@ REASON = tuple(field.name for field in attrs.fields(Reason))
 VERDICT = tuple(field.name for field in attrs.fields(Verdict))
 
 
-def form_of_pack(sources: tuple[Declaration, ...], statements: tuple[Statement, ...], version: str = "") -> Form | str:
+def form_of_pack(
+    sources: tuple[Declaration, ...], statements: tuple[Statement, ...], version: str = "", told: Iterable[Link] = ()
+) -> Form | str:
     """Return the form of the judgement of ``statements`` over rows of ``sources``, or why there is none.
 
-    The verdicts carry the ``version`` of the pack.
+    The verdicts carry the ``version`` of the pack. What a link of ``told`` raises it raises, too: a judge tells it.
 
     >>> from dsl import Source
     >>> from dsl.declarations.sources import declaration
@@ -63,6 +66,7 @@ def form_of_pack(sources: tuple[Declaration, ...], statements: tuple[Statement, 
     """
     try:
         reasons = list(_reasons(statements))
+        asked = tuple(_both(Constant(False), _missing(expressed(link.value))) for link in told)
     except InexpressibleError as error:
         return str(error)
     subject, *_ = sources
@@ -80,7 +84,7 @@ def form_of_pack(sources: tuple[Declaration, ...], statements: tuple[Statement, 
         "because",
     )
     value = Apply(Made(Verdict, VERDICT), (key, status, because, Constant(version)), "verdict")
-    return Form(_meaning(reasons), value)
+    return Form((*_meaning(reasons), *asked), value)
 
 
 def form_of_considered(form: Form, only: tuple[Term, ...]) -> Form | str:

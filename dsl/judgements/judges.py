@@ -27,7 +27,7 @@ from dsl.judgements.dependencies import Leaves
 from dsl.judgements.presence import comparable, situated, time_of
 from dsl.judgements.remembering import Judged, Memory
 from dsl.judgements.requirement_checks import paired, required
-from dsl.meaning.raising import Compilation, Compiled, called, links_raised, undeclared
+from dsl.meaning.raising import LENIENT, Compilation, Compiled, called, links_raised, undeclared
 from dsl.meaning.reevaluation import EVERYTHING, Guarded, Required, Run
 from dsl.meaning.shared_terms import Slots
 from dsl.terms.related_rows import each_alone, pair_slots, slot_of
@@ -129,7 +129,8 @@ class Judge(Compiled):
 
     def in_columns(self) -> Form | Asked | str:
         """Return what it computes as expressions, or why it is judged row by row."""
-        form = form_of_pack(self.sources, self.statements, self.version)
+        told = self.links if self.compilation is LENIENT else ()
+        form = form_of_pack(self.sources, self.statements, self.version, told)
         has_forecasts = any(source.forecast for source in self.sources)
         return form if isinstance(form, Form) or self.related is None or has_forecasts else Asked(form)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dsl.meaning.evaluation import Situation, compiled, span
@@ -94,10 +95,19 @@ def following(part: Moving, moved: Observation, slots: Mapping[str, int], compil
 
     def followed(situation: Situation, instant: int) -> int | None:
         # What raises here does so until another part changes, which is followed by itself.
-        found: int | None = compilation.value(lambda here: follow(here, instant))(situation)
-        return found
+        return whole(compilation.value(lambda here: follow(here, instant))(situation))
 
     return followed
+
+
+def whole(instant: Any) -> int | None:
+    """Return the first whole microsecond from an instant on; None where it is missing, or never comes.
+
+    >>> whole(7.0), whole(7.5), whole(float("inf"))
+    (7, 8, None)
+    """
+    never = instant is None or instant != instant or abs(instant) == math.inf  # noqa: PLR0124 - NaN, of infinities
+    return None if never else int(-(-instant // 1))
 
 
 def _next_lookup(part: Prediction, moved: Observation, slots: Mapping[str, int]) -> Next:
@@ -156,9 +166,13 @@ def _next_truth(part: Comparison, moved: Observation, slots: Mapping[str, int]) 
 
     def follow(situation: Situation, instant: int) -> int | None:
         left, right = first(situation), second(situation)
-        if left is None or right is None or not math.isfinite(left - right):
+        if left is None or right is None:
             return None
-        return first_change(lambda time: at(situation, time), math.floor(instant - (left - right) / grows), instant)
+        # Decimals are compared with floats, but not subtracted from them.
+        gap = float(left) - float(right) if Decimal in (type(left), type(right)) else left - right
+        if not math.isfinite(gap):
+            return None
+        return first_change(lambda time: at(situation, time), math.floor(instant - gap / grows), instant)
 
     return follow
 

@@ -20,7 +20,7 @@ import attrs
 
 from cartesius import storable
 from dsl.judgements.clocks import mentions_clock
-from dsl.judgements.movements import following, moving
+from dsl.judgements.movements import following, moving, whole
 from dsl.judgements.presence import situated, time_of
 from dsl.meaning.evaluation import Situation, compiled
 from dsl.meaning.raising import Compilation, Compiled
@@ -129,7 +129,7 @@ def _looked_at(moved: Observation, within: int) -> Evaluate:
     planned = compiled(moved, {moved.source.name: 0})
 
     def span(situation: Situation) -> tuple[int, int] | None:
-        instant = None if situation.rows[0] is None else planned(situation)
+        instant = None if situation.rows[0] is None else whole(planned(situation))
         return None if instant is None else (instant, instant + within)
 
     return span

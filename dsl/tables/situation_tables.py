@@ -37,7 +37,7 @@ Tables: TypeAlias = "dict[str, list[Row] | None]"
 
 
 def complete_tables(
-    pack: str,
+    call: str,
     sources: tuple[Declaration, ...],
     links: Iterable[Link],
     related: Related | None,
@@ -48,7 +48,7 @@ def complete_tables(
     """Return one row a source, in their order, and the rows of each table of the relations; None: not known.
 
     Args:
-        pack: The name of the pack, for messages.
+        call: What was called, for messages.
         sources: What the pack observes, the subject first.
         links: How the rows of the others are found.
         related: The relations of the pack.
@@ -61,9 +61,9 @@ def complete_tables(
             many, the other subjects given twice, or rows of other subjects that are none.
         DimensionMismatch: A value that does not fit its field.
     """
-    call, lists = f"{pack}.check", _lists(sources[0], related, given)
+    lists = _lists(sources[0], related, given)
     if related is None:
-        return [*complete(pack, sources, given, on_error=on_error)], {}
+        return [*complete(call, sources, given, on_error=on_error)], {}
     known = {source.name: source for source in (*sources, *related.tables)}
     tables: Tables = {
         name: [complete_row(call, known[name], row, on_error) for row in rows] for name, rows in lists.items()
@@ -71,7 +71,7 @@ def complete_tables(
     single = {name: row for name, row in given.items() if name not in lists}
     if sources[0].name in lists:
         single[sources[0].name] = next(iter(lists[sources[0].name]), None)
-    rows: list[Row] = [*complete(pack, known.values(), single, on_error=on_error)]
+    rows: list[Row] = [*complete(call, known.values(), single, on_error=on_error)]
     for source, row in zip(list(known.values())[len(sources) :], rows[len(sources) :], strict=True):
         if row is not None:
             fix = [("fix", f'"{source.name}": [{{…}}, …], all the rows that there are')]

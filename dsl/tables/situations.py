@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def complete(
-    pack: str, sources: Iterable[Declaration], given: Mapping[str, Any], *, on_error: OnError = "fail"
+    call: str, sources: Iterable[Declaration], given: Mapping[str, Any], *, on_error: OnError = "fail"
 ) -> list[Any]:
     """Return one row a source, in their order, with all declared fields; None where no row is given.
 
@@ -48,11 +48,11 @@ def complete(
     >>> from dsl.declarations.sources import declaration
     >>> from dsl.units import centimetres, metres
     >>> berth = declaration(Source("berth", key="id", id=str, depth=metres))
-    >>> complete("port", [berth], {"berth": {"depth": 50 * centimetres}})
+    >>> complete("port.check", [berth], {"berth": {"depth": 50 * centimetres}})
     [{'id': None, 'depth': 0.5}]
 
     Args:
-        pack: The name of the pack, for messages.
+        call: What was called, for messages.
         sources: What the pack observes, the subject first.
         given: Source name → row: field → a bare value in the field's unit, or a quantity.
         on_error: ``"unknown"``: a bare value that does not fit its field stays as it is, for the rules to raise on.
@@ -61,7 +61,7 @@ def complete(
         InvalidArgument: A name that does not exist, no row of the subject, or what is no row or value.
         DimensionMismatch: A value that does not fit its field.
     """
-    call, known = f"{pack}.check", {source.name: source for source in sources}
+    known = {source.name: source for source in sources}
     if not isinstance(given, Mapping):
         fix = f"{call}({_example_of(next(iter(known.values())))})"
         raise InvalidArgument(refusal(f"{call}: expected rows by source but got {given!r}", [("fix", fix)]))

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import pickle
+import re
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine
-from dsl import InvalidRule, Passage, RulePack, Source, between, instant, not_, now, optional, require, throughout, when
+from cartesius.errors import InvalidArgument
+from dsl import (
+    DimensionMismatch,
+    InvalidRule,
+    Passage,
+    RulePack,
+    Source,
+    between,
+    instant,
+    not_,
+    now,
+    optional,
+    require,
+    throughout,
+    when,
+)
 from dsl.judgements.passing import Passing
 from dsl.units import hours, metres, microseconds, minutes
 
@@ -145,6 +164,44 @@ def test_the_passages_are_the_instants_at_which_the_rules_allow_it(names, row, p
     rows = {"ship": row, "berth": place, "tide": levels, "wind": breezes}
     used = {name: found for name, found in rows.items() if name in made.sources}
     assert list(made.passages(used, within=WITHIN * microseconds, at=ship.eta)) == tried(made, used)
+
+
+@pytest.mark.parametrize("number", [float, Decimal, np.int64])
+@pytest.mark.parametrize("on_error", ["fail", "unknown"])
+@FEWER
+@given(row=ships, place=berths, levels=st.lists(tides, max_size=4), breezes=st.lists(winds, max_size=4))
+def test_an_instant_of_another_type_of_number_has_the_same_passage(number, on_error, row, place, levels, breezes):
+    made = pack(*RULES)
+    table = made.next_window(ship, within=WITHIN * microseconds, at=ship.eta)
+    other = {name: number(row[name]) if name in ("eta", "etd") and row[name] is not None else row[name] for name in row}
+    told = []
+    for each in (row, other):
+        engine = Engine(table, on_error=on_error)
+        for name, one in [("berth", place), *(("tide", one) for one in levels), *(("wind", one) for one in breezes)]:
+            engine.push(made.sources[name], one, at=0)
+        engine.push(made.sources["ship"], each, at=0)
+        told.append(engine.query(table))
+    assert repr(told[0]) == repr(told[1])
+
+
+def test_the_first_instant_is_a_whole_one_and_never_beyond_all_time():
+    made = written((ship.eta <= ship.etd) | throughout(ship.etd, ship.eta)(wind.force <= 2))
+    table = made.next_window(ship, within=WITHIN * microseconds, at=ship.eta)
+    engine = Engine(table)
+    for eta, etd, expected in [(2.5, 6.5, Passage(3, 7)), (1, math.inf, Passage(1, 13)), (math.inf, 6, None)]:
+        row = {"id": 1, "berth": "A", "eta": eta, "etd": etd, "draught": 9.0, "margin": None}
+        engine.push(made.sources["ship"], row, at=0)
+        assert engine.query(table) == {1: expected}
+
+
+def test_decimals_are_compared_with_floats_in_passages_as_in_verdicts():
+    made = written(ship.eta - ship.etd <= ship.margin)
+    table = made.next_window(ship, within=WITHIN * microseconds, at=ship.eta)
+    row = {"id": 1, "berth": "A", "eta": 1, "etd": 4.0, "draught": 9.0, "margin": Decimal(2)}
+    for on_error in ("fail", "unknown"):
+        engine = Engine(table, on_error=on_error)
+        engine.push(made.sources["ship"], row, at=0)
+        assert engine.query(table) == {1: Passage(1, 7)}
 
 
 events = st.one_of(
@@ -356,3 +413,16 @@ def test_a_comparison_with_now_is_no_obstacle_at_one_time():
     breezes = [{"issued": 0, "start": 0, "end": 99, "force": 1}]
     found = made.passages({"ship": {"id": 1, "eta": 5}, "wind": breezes}, within=9 * microseconds, now=6)
     assert found == (Passage(8, 14),)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({}, "port.passages: expected a row of the subject 'ship' but got none"),
+        ({"ship": {"eta": "soon"}}, "port.passages: expected an instant for ship.eta but got 'soon'"),
+        ({"ship": {"eta": 1}, "wind": [{}]}, "port.passages: expected predictions of 'wind' but its 'issued' is no"),
+    ],
+)
+def test_what_is_no_situation_is_refused_by_the_name_of_the_call(rows, message):
+    with pytest.raises((InvalidArgument, DimensionMismatch), match=f"^{re.escape(message)}"):
+        written(CALM).passages(rows, within=9 * microseconds)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine
+from cartesius.columns.results import events_of
 from cartesius.errors import InvalidArgument
 from dsl import (
     DimensionMismatch,
@@ -300,3 +301,23 @@ def test_check_is_asked_likewise():
         PORT.check(deep, on_error="ignore")
     with pytest.raises(DimensionMismatch):  # a quantity is no value of a row: who writes it is mistaken
         PORT.check({**deep, "vessel": {"draught": 3 * microseconds}}, on_error="unknown")
+
+
+@pytest.mark.parametrize("wrong", ["here", b"here", True, [1]], ids=repr)
+@pytest.mark.parametrize("linked", [vessel.slot, vessel.slot + 1], ids=str)
+@pytest.mark.parametrize("there", [[], [BERTH]], ids=["no berth", "a berth"])
+def test_what_a_link_raises_is_told_in_a_batch_of_columns_as_it_is_push_by_push(wrong, linked, there):
+    port = RulePack("port", subject=vessel, links=[berth.id == linked])
+    with port:
+        require(berth.depth >= 1 * metres)
+    ships = [{**SHIP, "slot": wrong}, {**SHIP, "mmsi": 2}]
+    singly, many = (Engine(port.table(), on_error="unknown") for _ in range(2))
+    for engine in (singly, many):
+        for row in there:
+            engine.push(port.sources["berth"], row, at=1)
+    for ship in ships:
+        expected = singly.push(port.sources["vessel"], ship, at=2)
+        found = events_of(many.push_many({"vessel": {name: [value] for name, value in {**ship, "at": 2}.items()}}))
+        assert list(map(repr, found)) == list(map(repr, expected))
+        if ship is ships[0]:
+            assert "raised TypeError: expected a number as 'slot'" in found[0].value.value.because[0].missing[0]
