@@ -10,6 +10,8 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from cartesius.batching.floored_deadlines import FEW, FlooredDeadlines, Waiting
@@ -51,6 +53,11 @@ class Asking(Waiting, Protocol):
     @property
     def place(self) -> tuple[int, int, int]:
         """Its place in the program: the wave and the number of its correlation, and its turn there."""
+        ...
+
+    @property
+    def lets_go_alone(self) -> bool:
+        """Whether its deadlines let go what is in memory, and do nothing else."""
         ...
 
     @property
@@ -288,8 +295,9 @@ class Deadlines(Generic[A]):
         return None if first == LATEST else int(first) + 1
 
     def wanted(self) -> list[Deadline[A]]:
-        """Return all that is due some time, in order."""
-        return sorted([*filter(_is_wanted, self.heap), *self._asked()], key=turn_of)
+        """Return all that is due some time, in order; where turns say nothing, by what is in memory, whoever has left."""
+        items = sorted([*filter(_is_wanted, self.heap), *self._asked()], key=turn_of)
+        return [item for _, together in groupby(items, key=itemgetter(0, 1)) for item in _by_memory([*together])]
 
     def of_others(self, correlations: Collection[int]) -> list[Deadline[A]]:
         """Return what correlations of other numbers have asked for, wanted or not."""
@@ -365,6 +373,13 @@ def turn_of(item: Deadline[A]) -> tuple[int, tuple[int, int, int], int]:
     time, place, number, installed, key = item
     first = installed.first_awaiting(time, key) if installed.gives_rows else None
     return time, place, number if first is None else first << BY_ROWS | _request_of(number)
+
+
+def _by_memory(items: list[Deadline[A]]) -> list[Deadline[A]]:
+    """Return those of one time by the first that each lets go, if that is all they do."""
+    if len(items) == 1 or not all(item[3].lets_go_alone and not item[3].gives_rows for item in items):
+        return items
+    return sorted(items, key=lambda item: (item[3].first_awaiting(item[0], item[4]), item[3].number))
 
 
 def _request_of(number: int) -> int:
