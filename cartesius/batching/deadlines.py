@@ -295,7 +295,7 @@ class Deadlines(Generic[A]):
         return None if first == LATEST else int(first) + 1
 
     def wanted(self) -> list[Deadline[A]]:
-        """Return all that is due some time, in order; where turns say nothing, by what is in memory, whoever has left."""
+        """Return all that is due some time, in order; where turns say nothing, in that of memory, whoever has left."""
         items = sorted([*filter(_is_wanted, self.heap), *self._asked()], key=turn_of)
         return [item for _, together in groupby(items, key=itemgetter(0, 1)) for item in _by_memory([*together])]
 
