@@ -196,6 +196,24 @@ def test_a_push_looks_only_at_what_is_near_as_far_as_times_ascend() -> None:
     assert visits(5) <= 16
 
 
+@pytest.mark.parametrize("lateness", [None, 0, 5])
+def test_of_what_has_left_before_its_time_a_snapshot_knows_nothing(lateness: int | None) -> None:
+    a, b = Reactive("a"), Reactive("b")
+    stack = apart("y", "x", -2, 0) | momentarily("x") | apart("y", "x", 3, 3)
+    both = Both(correlate(x=a, y=b, yields=lambda x, y: (x, y), restrict=stack), lateness=lateness)
+    for source, at in [
+        (a, 2),
+        (a, None),
+        (a, None),
+        (a, None),
+        (a, (3, 5)),
+        (b, 4),
+        (b, 3),
+    ]:  # a check comes with the 8th
+        both.call("push", source, 0, at)
+    both.call("push", b, 0, 7)  # at the time of some a, which asked first
+
+
 def test_a_push_that_fails_after_the_clock_has_moved_brings_back_what_has_left() -> None:
     inputs = [Reactive(name) for name in "ab"]
     output = correlate(

@@ -254,6 +254,7 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
     totals: list[Any] = [
         session(3), tumbling(4), tumbling(4, report=on_close), sliding(4, 2, report=on_close), tumbling(4, lateness=2),
     ]  # fmt: skip
+    wide = interval_join(a, b, -9, 9, key=key)  # of which results begin before a session is over, and come after
     windows: list[Any] = [tumbling(5), sliding(5, 2), tumbling(5, report=on_close), session(2)]
     parts: list[Callable[[], list[Reactive]]] = [
         lambda: [map_(near(a, draw.choice(["inner", "left", "full"])), of_both)],
@@ -275,6 +276,7 @@ def a_part(draw: random.Random, sources: Sources) -> list[Reactive]:
         transduced,
         transduced,
         lambda: [aggregate(a, draw.choice([count, sum_.of("n")]), by="k", restrict=draw.choice(totals))],
+        lambda: [aggregate(map_(wide, of_both), count, by="k", restrict=draw.choice(totals))],
         counted,
         lambda: [correlate(x=a, y=b, yields=of_pair, restrict=same | draw.choice(windows) | most_recently("x", "y"))],
         lambda: [correlate(x=a, y=b, yields=lambda x, y: x.n, restrict=same | most_recently("x", "y"))],
