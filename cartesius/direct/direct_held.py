@@ -92,9 +92,10 @@ def held_of(program: Program, join: Join, index: int) -> Make | str:
     opener = next((one for one in join.installed if isinstance(one.node, Regular | Sessions)), None)
     if opener is None or not slot.has_windows:
         return "it is in no windows of one size"
-    node, closing = opener.node, _closing_of(program, join, opener)
+    node = opener.node
     assert isinstance(node, Regular | Sessions)  # Invariant: it has been looked for
     if isinstance(node, Sessions):
+        closing = _closing_of(program, join, opener)
         if closing is None:
             return f"sessions of {opener.restriction!r} are merged, or come to more than a total or a join"
         return partial(DirectSessionCode, join, slot, opener, closing)
@@ -107,7 +108,7 @@ def held_of(program: Program, join: Join, index: int) -> Make | str:
         return "its events concern others, or are seen before they are in windows"
     if slot.shared is not None or slot.notes_door or slot.n is not None:
         return "its events are noted besides"
-    return partial(DirectHeldCode, join, slot, opener, closing)
+    return partial(DirectHeldCode, join, slot, opener, _closing_of(program, join, opener))
 
 
 def _closing_of(program: Program, join: Join, opener: Installed) -> Callable[[Steps], Freed] | None:

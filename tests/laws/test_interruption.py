@@ -360,6 +360,10 @@ def test_rows_without_a_partner_come_or_not_and_partners_know_or_not():
         lambda stream: correlate(
             x=stream, yields=lambda x: x.n, restrict=key_by(x="k") | tumbling(3) | most_recently("x")
         ),
+        lambda stream: correlate(
+            x=stream, yields=lambda x: x.n, restrict=key_by(x="k") | tumbling(3, report=on_close) | most_recently("x")
+        ),
+        lambda stream: correlate(x=stream, yields=lambda x: x.n, restrict=key_by(x="k") | session(3)),
     ],
 )
 def test_windows_that_close_are_given_and_gone_or_neither(make):
