@@ -2,8 +2,8 @@
 
 Those of bands do nothing but let entries leave, and their rows out where parts are missing (`direct_bands.Unmatched`);
 those of what must not come decide rows as well (`direct_absences.Undecided`), and those of windows give totals
-(`closing.Closing`) or what is joined in them (`direct_held.Joining`). So they are met without handlers, before what the push computes, whatever correlation it comes to,
-and can be taken back, as that may fail.
+(`closing.Closing`) or what is joined in them (`direct_held.Joining`). So they are met without handlers, before what the
+push computes, whatever correlation it comes to, and can be taken back, as that may fail.
 
 Invariant: what has been met and taken back leaves everything as it was.
 
